@@ -10,7 +10,7 @@ import { patches } from './app/patches'
 import { router } from './app/router'
 import { session } from './app/session'
 import { startView } from './app/view'
-import { Toasts } from './ui/Toast'
+import { Toasts } from './ui/Toasts'
 import './ui/tokens.css'
 
 startView()

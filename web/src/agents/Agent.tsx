@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Problem } from '../api/problem'
 import { useTitle } from '../app/title'
@@ -16,10 +16,11 @@ import type { AgentDetails } from './agent'
 import { PresenceMark } from './Bits'
 import { Failures } from './Failures'
 import { oneQuery } from './queries'
-import { agentRoute } from './route'
 import { Spend } from './Spend'
 import { StandupReports } from './StandupReports'
 import { Tasks } from './Tasks'
+
+const agentRoute = getRouteApi('/frame/agents/$agentId')
 
 const words = agentTexts.page
 

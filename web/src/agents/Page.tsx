@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useKeys } from '../app/keys'
 import { isNobody, queries } from '../app/queries'
 import { useTitle } from '../app/title'
@@ -11,9 +11,10 @@ import { GatewayLine } from '../ui/GatewayLine'
 import { Answer, Empty } from '../ui/Views'
 import { AgentTable } from './AgentTable'
 import type { Agent } from './agent'
-import { agentsListRoute } from './route'
 import { StatusCounts } from './StatusCounts'
 import { Tree } from './Tree'
+
+const agentsListRoute = getRouteApi('/frame/agents/')
 
 const words = agentTexts
 

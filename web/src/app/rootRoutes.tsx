@@ -1,11 +1,10 @@
 import { createRootRoute, createRoute, Outlet, redirect } from '@tanstack/react-router'
 import { Broken, UnknownPage } from '../frame/ErrorPages'
-import { Frame } from '../frame/Frame'
 import { session } from './session'
 
 export const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: UnknownPage, errorComponent: Broken })
 
-/** The parent route of every page; requires sign-in. */
+/** The parent route of every page; requires sign-in. The router sets its component, the frame, which links to pages. */
 export const frameRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'frame',
@@ -14,7 +13,6 @@ export const frameRoute = createRoute({
     const back = location.href === '/' ? undefined : location.href
     throw redirect({ to: '/login', search: back ? { back } : {}, replace: true })
   },
-  component: Frame,
   notFoundComponent: UnknownPage,
 })
 

@@ -1,5 +1,6 @@
 import { createRouter } from '@tanstack/react-router'
 import { agentsRoute } from '../agents/route'
+import { Frame } from '../frame/Frame'
 import { inboxRoute } from '../inbox/route'
 import { loginRoute, registerRoute, setupRoute } from '../login/route'
 import { nowRoute } from '../now/route'
@@ -17,22 +18,24 @@ const tree = rootRoute.addChildren([
   loginRoute,
   registerRoute,
   setupRoute,
-  frameRoute.addChildren([
-    nowRoute,
-    inboxRoute,
-    tasksRoute,
-    taskRoute,
-    agentsRoute,
-    sessionsRoute,
-    sessionRoute,
-    standupsRoute,
-    standupRoute,
-    schedulesRoute,
-    spendRoute,
-    settingsRoute,
-    welcomeRoute,
-    unknownRoute,
-  ]),
+  frameRoute
+    .update({ component: Frame })
+    .addChildren([
+      nowRoute,
+      inboxRoute,
+      tasksRoute,
+      taskRoute,
+      agentsRoute,
+      sessionsRoute,
+      sessionRoute,
+      standupsRoute,
+      standupRoute,
+      schedulesRoute,
+      spendRoute,
+      settingsRoute,
+      welcomeRoute,
+      unknownRoute,
+    ]),
 ])
 
 export const router = createRouter({

@@ -2,8 +2,8 @@ import { useState } from 'react'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
 import { type Choice, Select } from '../ui/Field'
-import { filtersOf, isFiltered, kinds, orders, severities, states } from './item'
-import type { Go, InboxSearch } from './route'
+import { kinds, orders, severities, states } from './item'
+import { filtersOf, type Go, type InboxSearch, isFiltered } from './search'
 import { useAssignees } from './useItemActions'
 
 const words = inboxWords

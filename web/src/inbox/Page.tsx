@@ -1,5 +1,5 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { known, knownList } from '../app/prefetch'
 import { queries } from '../app/queries'
@@ -11,12 +11,13 @@ import { LoadMore } from '../ui/LoadMore'
 import { Answer, Empty } from '../ui/Views'
 import { cleared, Filters } from './Filters'
 import { ItemList } from './ItemList'
-import { filtersOf, isFiltered } from './item'
 import { Panel } from './Panel'
 import { listQuery, oneQuery } from './queries'
-import { type Go, type InboxSearch, inboxRoute } from './route'
+import { filtersOf, type Go, type InboxSearch, isFiltered } from './search'
 import { type ItemActions, useItemActions } from './useItemActions'
 import { useItems } from './useItems'
+
+const inboxRoute = getRouteApi('/frame/inbox')
 
 const words = inboxWords
 

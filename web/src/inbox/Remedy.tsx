@@ -5,7 +5,7 @@ import { leads, useMe } from '../app/queries'
 import { useHold } from '../standups/actions'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
-import { say, sayFailed } from '../ui/Toast'
+import { say, sayFailed } from '../ui/toast'
 import { remedyOf, type Told } from './item'
 
 const words = inboxWords.remedy

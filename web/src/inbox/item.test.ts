@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import type { Person } from '../app/queries'
 import {
   type Action,
-  fits,
   looks,
   maySnooze,
   needs,
@@ -13,6 +12,7 @@ import {
   type Told,
   wayBack,
 } from './item'
+import { fits } from './search'
 
 const make = (of: Partial<Told>): Told => ({
   id: 'a',

@@ -1,7 +1,5 @@
 import type { Schemas } from '../api/client'
-import type { Person } from '../app/queries'
 import { sessionHref, standupHref } from '../ui/TextLink'
-import type { InboxSearch } from './route'
 
 export type Item = Schemas['InboxItem']
 /** An item as in lists and events, without its details. */
@@ -27,34 +25,6 @@ export const kinds = [
 ] as const satisfies readonly Item['kind'][]
 export const orders = ['rank', '-last', 'last'] as const
 
-/** The search parameters that select and sort items. */
-export type Filters = Pick<InboxSearch, 'state' | 'kind' | 'severity' | 'assignee' | 'order'>
-
-export function filtersOf({ state, kind, severity, assignee, order }: InboxSearch): Filters {
-  return Object.fromEntries(
-    Object.entries({ state, kind, severity, assignee, order }).filter(([, v]) => v !== undefined),
-  ) as Filters
-}
-
-/** Returns whether any filter is set. The order is not a filter. */
-export const isFiltered = ({ order: _, ...rest }: Filters): boolean => Object.values(rest).some(Boolean)
-
-/**
- * Returns whether an item matches the filters, by the server's rules, so that changed items appear and disappear at
- * once.
- */
-export function fits(item: Told, f: Filters, me: string | undefined, people: ReadonlyMap<string, Person>): boolean {
-  const among = (list: string | undefined, v: string) => !list || list.split(',').includes(v)
-  if (!among(f.state ?? waiting.join(), item.state)) return false
-  if (!among(f.kind, item.kind) || !among(f.severity, item.severity)) return false
-  if (!f.assignee) return true
-  if (f.assignee === 'none') return item.assignee === null
-  if (item.assignee === null) return false
-  const id = f.assignee === 'me' ? me : f.assignee
-  // Items don't include emails, so the server has to match those.
-  return item.assignee.id === id || (f.assignee !== 'me' && !people.has(f.assignee))
-}
-
 const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 const urgency = (i: Told) => severities.indexOf(i.severity)
 
@@ -65,7 +35,8 @@ const compare: Record<(typeof orders)[number], (a: Told, b: Told) => number> = {
 }
 
 /** Sorts like the server: most severe first, then oldest. */
-export const sorted = (items: readonly Told[], by: Filters['order']): Told[] => [...items].sort(compare[by ?? 'rank'])
+export const sorted = (items: readonly Told[], by?: (typeof orders)[number]): Told[] =>
+  [...items].sort(compare[by ?? 'rank'])
 
 /** Returns whether the item needs this user: it is unassigned and open, or assigned to the user and unresolved. */
 export const needs = (item: Told, me: string | undefined): boolean =>

@@ -4,7 +4,8 @@ import { eventsQuery } from '../app/events'
 import { Latest } from '../app/live/latest'
 import { mapRows } from '../app/live/patches'
 import { session } from '../app/session'
-import { type Filters, type Item, kinds, severities, states, type Told } from './item'
+import { type Item, kinds, severities, states, type Told } from './item'
+import type { Filters } from './search'
 
 const pageSize = 100
 

@@ -2,8 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useMe, usePeople } from '../app/queries'
 import { useHeldRows } from '../ui/useHeldRows'
-import { type Filters, fits, sorted, type Told } from './item'
+import { sorted, type Told } from './item'
 import { latest, listQuery } from './queries'
+import { type Filters, fits } from './search'
 
 const idOf = (i: Told) => i.id
 

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { api, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { useConfig } from '../app/config'
@@ -9,8 +9,9 @@ import { login as loginWords } from '../texts/login'
 import { Button, buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Card, Password } from './Card'
-import { loginRoute } from './route'
 import { useCountdown } from './useCountdown'
+
+const loginRoute = getRouteApi('/login')
 
 const words = loginWords
 

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { api, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { useConfig } from '../app/config'
@@ -10,8 +10,9 @@ import { buttonClass } from '../ui/Button'
 import { Answer } from '../ui/Views'
 import { Card } from './Card'
 import { type Account, NewAccount } from './NewAccount'
-import { registerRoute } from './route'
 import { useCountdown } from './useCountdown'
+
+const registerRoute = getRouteApi('/register')
 
 const words = loginWords.register
 

@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { known } from '../app/prefetch'
 import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
@@ -9,10 +9,11 @@ import { Failures } from './Failures'
 import { LastStandup } from './LastStandup'
 import { NeedsYou } from './NeedsYou'
 import { blockedQuery, sessionsQuery, standupQuery } from './queries'
-import { nowRoute } from './route'
 import { SpendCard } from './SpendCard'
 import { StatusSummary } from './StatusSummary'
 import { Timeline } from './Timeline'
+
+const nowRoute = getRouteApi('/frame/')
 
 /** Prefetches the queries that need neither a role nor the current day. */
 export const ask = (cache: QueryClient): Promise<unknown> =>

@@ -4,7 +4,7 @@ import { Age } from '../ui/Age'
 import { State } from '../ui/State'
 import { isFailing, type Job, sorted } from './job'
 import { dayQuery } from './queries'
-import type { Go, JobSearch } from './route'
+import type { Go, JobSearch } from './search'
 
 const words = scheduleTexts.counts
 

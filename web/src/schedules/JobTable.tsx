@@ -10,10 +10,10 @@ import { Table, type TableColumn } from '../ui/Table'
 import { useJobActions } from './actions'
 import { costPerRun, type Job, timesText, zoneOf } from './job'
 import { costsQuery } from './queries'
-import type { Go } from './route'
 import { SlotDots } from './SlotDots'
 import { AgentName } from './Small'
 import { Switch } from './Switch'
+import type { Go } from './search'
 import { shortIn } from './times'
 
 const words = scheduleTexts

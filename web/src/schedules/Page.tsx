@@ -1,5 +1,5 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useKeys } from '../app/keys'
 import { known } from '../app/prefetch'
@@ -20,8 +20,10 @@ import { JobTable } from './JobTable'
 import { fits, type Job, sorted } from './job'
 import { Panel } from './Panel'
 import { jobsQuery } from './queries'
-import { type Go, type JobSearch, schedulesRoute } from './route'
+import type { Go, JobSearch } from './search'
 import { Toolbar } from './Toolbar'
+
+const schedulesRoute = getRouteApi('/frame/schedules')
 
 const words = scheduleTexts
 const noForm: JobSearch = { form: undefined }

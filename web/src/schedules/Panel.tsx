@@ -18,11 +18,11 @@ import { NextRuns } from './NextRuns'
 import { jobQuery } from './queries'
 import { Remove } from './Remove'
 import { Runs } from './Runs'
-import type { Go, tabs } from './route'
 import { Slots } from './Slots'
 import { AgentName } from './Small'
 import { StandupJob } from './StandupJob'
 import { Switch } from './Switch'
+import type { Go, tabs } from './search'
 
 const words = scheduleTexts
 

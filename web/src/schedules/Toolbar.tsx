@@ -4,7 +4,7 @@ import { Button } from '../ui/Button'
 import { inputClass, Select } from '../ui/Field'
 import { useDebouncedInput } from '../ui/useDebouncedInput'
 import { isStandupJob, type Job } from './job'
-import { type Go, type JobSearch, shows } from './route'
+import { type Go, type JobSearch, shows } from './search'
 
 const words = scheduleTexts
 const w = words.filters

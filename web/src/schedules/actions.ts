@@ -4,10 +4,10 @@ import { api, take } from '../api/client'
 import { leads, useMe } from '../app/queries'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import type { MenuGroup } from '../ui/Menu'
-import { say, sayFailed } from '../ui/Toast'
+import { say, sayFailed } from '../ui/toast'
 import type { Job } from './job'
 import { jobsQuery, putJob } from './queries'
-import type { Go } from './route'
+import type { Go } from './search'
 
 const words = scheduleTexts
 

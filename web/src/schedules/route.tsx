@@ -1,25 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/lazy'
 import { frameRoute } from '../app/rootRoutes'
-import { params, searchParam, textParam, wordParam } from '../app/searchParams'
-
-export const tabs = ['next', 'slots', 'runs'] as const
-export const shows = ['enabled', 'disabled', 'failing'] as const
-
-/** Reads the search parameters of the schedules page. */
-function search(s: Record<string, unknown>) {
-  return params({
-    q: searchParam(s.q),
-    agent: textParam(s.agent),
-    show: wordParam(s.show, shows),
-    job: textParam(s.job),
-    tab: wordParam(s.tab, tabs),
-    form: wordParam(s.form, ['new', 'standup', 'edit', 'delete']),
-  })
-}
-
-export type JobSearch = ReturnType<typeof search>
-export type Go = (change: JobSearch, replace?: boolean) => void
+import { search } from './search'
 
 const page = lazyPage(() => import('./Page'), 'SchedulesPage')
 

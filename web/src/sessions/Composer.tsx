@@ -5,7 +5,7 @@ import { leads, useMe } from '../app/queries'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
-import { say } from '../ui/Toast'
+import { say } from '../ui/toast'
 import { canonical } from './liveSessions'
 import type { Session } from './session'
 

@@ -10,7 +10,7 @@ import { Empty, Failed, Skeleton, Stale } from '../ui/Views'
 import { costOf, EndMark, kindName, modelName, NameAndLast, TaskLink, useAgentNames } from './Bits'
 import { historyQuery } from './queries'
 import { Rows } from './Rows'
-import type { Go, SessionsSearch } from './route'
+import type { Go, SessionsSearch } from './search'
 import { type Archived, type Item, nameOf } from './session'
 import { cleared, isFiltered } from './Toolbar'
 

@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { known } from '../app/prefetch'
 import { isConnected } from '../app/queries'
@@ -9,8 +9,10 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { History } from './History'
 import { Live } from './Live'
 import { jobNamesQuery, liveQuery } from './queries'
-import { type Go, type SessionsSearch, sessionsRoute } from './route'
+import type { Go, SessionsSearch } from './search'
 import { Toolbar } from './Toolbar'
+
+const sessionsRoute = getRouteApi('/frame/sessions')
 
 const words = sessionsWords
 

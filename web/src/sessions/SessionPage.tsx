@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { asProblem } from '../api/problem'
 import { followSession } from '../app/live'
@@ -14,11 +14,12 @@ import { StandingMark, useAgentNames } from './Bits'
 import { Composer } from './Composer'
 import { canonical } from './liveSessions'
 import { archivedQuery, oneQuery, saidQuery, versionsQuery } from './queries'
-import { sessionRoute } from './route'
 import { ArchivedFacts, LiveFacts } from './SessionHeader'
 import { isArchiveId, nameOf } from './session'
 import { TranscriptView } from './TranscriptView'
 import { isAway, Unavailable, UnavailableLine } from './Unavailable'
+
+const sessionRoute = getRouteApi('/frame/sessions/$key')
 
 const words = sessionsWords
 

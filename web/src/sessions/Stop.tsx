@@ -6,7 +6,7 @@ import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
-import { say, sayFailed } from '../ui/Toast'
+import { say, sayFailed } from '../ui/toast'
 import { canonical, oneKey } from './liveSessions'
 import { nameOf, type Session } from './session'
 

@@ -6,7 +6,7 @@ import { Button, IconButton } from '../ui/Button'
 import { DayField } from '../ui/DayField'
 import { type Choice, inputClass, Select } from '../ui/Field'
 import { useDebouncedInput } from '../ui/useDebouncedInput'
-import type { Go, SessionsSearch } from './route'
+import type { Go, SessionsSearch } from './search'
 
 const words = sessionsWords
 const w = words.filters

@@ -1,5 +1,7 @@
-import type { Session } from './session'
+import type { Schemas } from '../api/client'
 import type { Message } from './transcript'
+
+type Session = Schemas['Session']
 
 /** Returns the key in lowercase, as the runtime returns it. */
 export const canonical = (key: string): string => key.toLowerCase()

@@ -8,7 +8,7 @@ import { settings } from '../texts/settings'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field } from '../ui/Field'
-import { say } from '../ui/Toast'
+import { say } from '../ui/toast'
 import { Refusal, refused } from './Bits'
 import { makePassword, type User } from './rules'
 

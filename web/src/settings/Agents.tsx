@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { queries } from '../app/queries'
 import { settings } from '../texts/settings'
@@ -9,8 +9,9 @@ import { Answer, Empty, Partial } from '../ui/Views'
 import { AgentAccount, other } from './AgentAccount'
 import { ForLeads, Part } from './Bits'
 import { Keys } from './Keys'
-import { agentKeysRoute } from './route'
 import { type AgentRow, agentRows } from './rules'
+
+const agentKeysRoute = getRouteApi('/frame/settings/agents')
 
 const words = settings.agents
 

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useId, useMemo } from 'react'
 import { api, type Schemas, take } from '../api/client'
 import { useZone } from '../app/config'
@@ -13,14 +13,15 @@ import { DayField } from '../ui/DayField'
 import { Select } from '../ui/Field'
 import { Icon } from '../ui/Icon'
 import { LoadMore } from '../ui/LoadMore'
-import { sayFailed } from '../ui/Toast'
+import { sayFailed } from '../ui/toast'
 import { useHeldRows } from '../ui/useHeldRows'
 import { Empty, Failed, Skeleton, Stale } from '../ui/Views'
 import { ForLeads, Part } from './Bits'
 import { saveAs } from './download'
 import { type AuditFilters, auditParams, auditQuery } from './queries'
-import { auditRoute } from './route'
 import { facts } from './rules'
+
+const auditRoute = getRouteApi('/frame/settings/audit')
 
 const words = settings.audit
 type Search = ReturnType<typeof auditRoute.useSearch>

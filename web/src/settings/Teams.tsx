@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, ifMatch, newKey, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
@@ -10,12 +10,13 @@ import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field } from '../ui/Field'
 import { Badge } from '../ui/State'
-import { say } from '../ui/Toast'
+import { say } from '../ui/toast'
 import { Answer, Empty } from '../ui/Views'
 import { Part, Refusal, refused } from './Bits'
 import { teamsQuery } from './queries'
-import { teamsRoute } from './route'
 import { teamChange } from './rules'
+
+const teamsRoute = getRouteApi('/frame/settings/teams')
 
 const words = settings.teams
 type Team = Schemas['StandupTeam']

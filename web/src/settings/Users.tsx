@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { api, ifMatch, take } from '../api/client'
 import { useKeys } from '../app/keys'
@@ -10,13 +10,14 @@ import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { Badge } from '../ui/State'
-import { say, sayFailed } from '../ui/Toast'
+import { say, sayFailed } from '../ui/toast'
 import { useDebouncedInput } from '../ui/useDebouncedInput'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { Confirm, ForLeads, OwnPassword, ownPassword, Part } from './Bits'
-import { usersRoute } from './route'
 import { byRank, mayChange, needsPassword, type User, userFits } from './rules'
 import { CreateUser, EditUser } from './UserDialogs'
+
+const usersRoute = getRouteApi('/frame/settings/users')
 
 const words = settings.users
 type Search = ReturnType<typeof usersRoute.useSearch>

@@ -5,7 +5,7 @@ import { grouped, money, tokens, unknown } from '../app/format'
 import { queries } from '../app/queries'
 import { spend } from '../texts/spend'
 import { Button } from '../ui/Button'
-import { sayFailed } from '../ui/Toast'
+import { sayFailed } from '../ui/toast'
 import { keyOf, type PartId } from './split'
 import { type Amounts, costOf, tokensOf } from './sums'
 

@@ -1,5 +1,5 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import * as clock from '../app/clock'
 import { configQuery, useConfig } from '../app/config'
@@ -22,11 +22,13 @@ import { PricesTab } from './Prices'
 import { type Ask, askOf, daysOf } from './period'
 import { useTimeSeries } from './queries'
 import { reportQuery } from './report'
-import { type Go, type SpendSearch, spendRoute, type tabs } from './route'
+import type { Go, SpendSearch, tabs } from './search'
 import { amountsOf, isNothing, type Report } from './sums'
 import { Toolbar } from './Toolbar'
 import { TopSessions } from './TopSessions'
 import { Total } from './Total'
+
+const spendRoute = getRouteApi('/frame/spend')
 
 const words = spend
 

@@ -4,7 +4,7 @@ import { spend } from '../texts/spend'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { Cost, Count } from './Bits'
 import { knownOf } from './ledger'
-import type { Go } from './route'
+import type { Go } from './search'
 import { daysOfBin, type Measure, namesOf, type PartId, type SplitBin } from './split'
 import { type Amounts, amountsOf, isNothing, nothing, type Report, tokensOf, total } from './sums'
 

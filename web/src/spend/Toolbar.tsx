@@ -6,7 +6,7 @@ import { DayField } from '../ui/DayField'
 import { type Choice, Select } from '../ui/Field'
 import { Segments } from '../ui/Segments'
 import { periods } from './period'
-import { type Go, groups, measures, type SpendSearch } from './route'
+import { type Go, groups, measures, type SpendSearch } from './search'
 
 const words = spend
 

@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { spend } from '../texts/spend'
-import { say } from '../ui/Toast'
+import { say } from '../ui/toast'
 import { csvTotal } from './csv'
 import type { Ask } from './period'
 import { readTable } from './queries'

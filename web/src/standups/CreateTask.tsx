@@ -4,7 +4,7 @@ import { api, take } from '../api/client'
 import { putTask } from '../tasks/queries'
 import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
-import { say, sayFailed } from '../ui/Toast'
+import { say, sayFailed } from '../ui/toast'
 import { dayText, TaskLink } from './Bits'
 import type { Standup } from './standup'
 

@@ -1,5 +1,5 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useCallback } from 'react'
 import type { Schemas } from '../api/client'
 import * as clock from '../app/clock'
@@ -15,10 +15,13 @@ import { dayText } from './Bits'
 import { DayStrip, shown } from './DayStrip'
 import { NoneOfDay, NoneOfToday, NoneYet } from './EmptyStates'
 import { dayAddress, executive, latestQuery, listQuery, oneQuery, teamsQuery } from './queries'
-import { type Go, type StandupSearch, standupRoute, standupsRoute } from './route'
 import { StandupView } from './StandupView'
+import type { Go, StandupSearch } from './search'
 import type { Brief } from './standup'
 import './print.css'
+
+const standupsRoute = getRouteApi('/frame/standups')
+const standupRoute = getRouteApi('/frame/standups/$id')
 
 const words = standups
 

@@ -5,7 +5,7 @@ import { ActionItems, Escalations } from './ActionItems'
 import { Long, Part } from './Bits'
 import { Blockers } from './Blockers'
 import { ReportOf } from './Report'
-import type { Go, StandupSearch } from './route'
+import type { Go, StandupSearch } from './search'
 import { headline, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 

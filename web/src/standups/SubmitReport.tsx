@@ -7,7 +7,7 @@ import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { TextArea } from '../ui/Field'
-import { say } from '../ui/Toast'
+import { say } from '../ui/toast'
 import { oneQuery } from './queries'
 import type { Standup } from './standup'
 

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { api, ifMatch, take } from '../api/client'
 import { Problem } from '../api/problem'
 import { standups } from '../texts/standups'
-import { say, sayFailed } from '../ui/Toast'
+import { say, sayFailed } from '../ui/toast'
 import { dropStandup, putStandup, transcriptOf } from './queries'
 import type { Standup } from './standup'
 

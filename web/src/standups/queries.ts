@@ -1,7 +1,7 @@
 import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, take } from '../api/client'
 import { patchRow } from '../app/live/patches'
-import type { StandupSearch } from './route'
+import type { StandupSearch } from './search'
 import type { Brief, Standup } from './standup'
 
 /** The default team. */

@@ -1,12 +1,15 @@
 import { Popover } from '@base-ui/react/popover'
+import { getRouteApi } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { grouped } from '../app/format'
 import { setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
-import { tasksRoute } from './route'
-import { filtersOf, isFiltered, type Status } from './task'
+import { filtersOf, isFiltered } from './search'
+import type { Status } from './task'
+
+const tasksRoute = getRouteApi('/frame/tasks')
 
 const words = texts.tasks
 

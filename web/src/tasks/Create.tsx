@@ -7,11 +7,11 @@ import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select, TextArea } from '../ui/Field'
-import { say } from '../ui/Toast'
+import { say } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
 import { draftOf, dropDraft, keepDraft } from './drafts'
 import { putTask } from './queries'
-import type { TaskSearch } from './route'
+import type { TaskSearch } from './search'
 import { priorities, statuses, types } from './task'
 
 const words = texts.tasks

@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useKeys } from '../app/keys'
 import { knownList } from '../app/prefetch'
@@ -14,13 +14,15 @@ import { Board } from './Board'
 import { Create } from './Create'
 import { Panel } from './Panel'
 import { listQuery, useTasks } from './queries'
-import { type Go, type SearchChange, type TaskSearch, tasksRoute } from './route'
+import { cleared, filtersOf, fits, type Go, isFiltered, type TaskSearch } from './search'
 import { TaskTable } from './TaskTable'
 import { Toolbar } from './Toolbar'
-import { filtersOf, fits, isFiltered, type TaskCard } from './task'
+import type { TaskCard } from './task'
+
+const tasksRoute = getRouteApi('/frame/tasks')
 
 const words = texts.tasks
-const noNew: SearchChange = { new: undefined }
+const noNew: TaskSearch = { new: undefined }
 
 /** Prefetches the first page of tasks. */
 export const ask = (cache: QueryClient, search: TaskSearch): Promise<unknown> =>
@@ -33,7 +35,7 @@ export function TasksPage() {
   const kept = useView().tasks
   const view = search.view ?? kept
   const go = useCallback(
-    (change: SearchChange, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
+    (change: TaskSearch, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
     [navigate],
   )
   const open = useCallback((key: string | undefined) => go({ task: key, tab: undefined }), [go])
@@ -132,19 +134,6 @@ function List({ search, view, go, onOpen }: ListProps) {
 }
 
 const idOf = (t: TaskCard) => t.id
-
-/** Clears all filters. */
-export const cleared: SearchChange = {
-  q: undefined,
-  status: undefined,
-  priority: undefined,
-  type: undefined,
-  assignee: undefined,
-  project: undefined,
-  tag: undefined,
-  blocked: undefined,
-  saved: undefined,
-} satisfies SearchChange
 
 function Nothing({ filtered, onClear, onCreate }: { filtered: boolean; onClear: () => void; onCreate: () => void }) {
   return filtered ? (

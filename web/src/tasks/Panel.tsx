@@ -23,8 +23,8 @@ import { History } from './History'
 import { oneQuery, projectsQuery } from './queries'
 import { Relations } from './Relations'
 import { Reports } from './Reports'
-import type { tabs } from './route'
 import { Sessions } from './Sessions'
+import type { tabs } from './search'
 import { priorities, statuses, type Task, types } from './task'
 
 const words = texts.tasks

@@ -5,9 +5,9 @@ import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field } from '../ui/Field'
 import { Menu, type MenuGroup } from '../ui/Menu'
-import { say } from '../ui/Toast'
-import type { Go, TaskSearch } from './route'
+import { say } from '../ui/toast'
 import { addressOf, textOf, without, withView } from './saved'
+import type { Go, TaskSearch } from './search'
 
 const words = texts.tasks.saved
 const longest = 60

@@ -9,7 +9,7 @@ import { Table, type TableColumn } from '../ui/Table'
 import { useActions } from './actions'
 import { Due, nameOf, PriorityMark, StatusMark } from './Bits'
 import { Bulk } from './Bulk'
-import type { TaskSearch } from './route'
+import type { TaskSearch } from './search'
 import { sorted, type TaskCard } from './task'
 
 const words = texts.tasks

@@ -5,11 +5,10 @@ import { texts } from '../texts'
 import { Button, IconButton } from '../ui/Button'
 import { type Choice, inputClass, Select } from '../ui/Field'
 import { useDebouncedInput } from '../ui/useDebouncedInput'
-import { cleared } from './Page'
 import { projectsQuery } from './queries'
-import type { Go, TaskSearch } from './route'
 import { SavedViews } from './SavedViews'
-import { filtersOf, isFiltered, priorities, statuses, types } from './task'
+import { cleared, filtersOf, type Go, isFiltered, type TaskSearch } from './search'
+import { priorities, statuses, types } from './task'
 
 const words = texts.tasks
 

@@ -1,50 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { lazyPage } from '../app/lazy'
 import { frameRoute } from '../app/rootRoutes'
-import { params, searchParam, textParam, wordParam, wordsParam } from '../app/searchParams'
-import { priorities, statuses, types } from './task'
-
-export const sorts = [
-  'position',
-  'key',
-  '-key',
-  'title',
-  'status',
-  'priority',
-  '-priority',
-  'age',
-  '-age',
-  'due',
-  '-due',
-] as const
-export const tabs = ['comments', 'reports', 'sessions', 'history', 'relations'] as const
-
-/** Reads the search parameters of the tasks page. */
-export function search(s: Record<string, unknown>) {
-  return params({
-    view: wordParam(s.view, ['board', 'table']),
-    q: searchParam(s.q),
-    status: wordsParam(s.status, statuses)?.join(','),
-    priority: wordsParam(s.priority, priorities)?.join(','),
-    type: wordsParam(s.type, types)?.join(','),
-    assignee: textParam(s.assignee),
-    project: textParam(s.project),
-    tag: textParam(s.tag),
-    blocked: wordParam(s.blocked, ['true', 'false']),
-    sort: wordParam(s.sort, sorts),
-    saved: textParam(s.saved),
-    task: textParam(s.task),
-    tab: wordParam(s.tab, tabs),
-    new: wordParam(s.new, ['1']),
-  })
-}
-
-export type TaskSearch = ReturnType<typeof search>
-
-/** Changes search parameters; undefined removes one. */
-export type SearchChange = TaskSearch
-
-export type Go = (change: SearchChange, replace?: boolean) => void
+import { search } from './search'
 
 const page = lazyPage(() => import('./Page'), 'TasksPage')
 

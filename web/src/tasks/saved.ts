@@ -1,5 +1,5 @@
 import type { SavedView } from '../app/view'
-import { search as read, type TaskSearch } from './route'
+import { search as read, type TaskSearch } from './search'
 
 /** The search parameters of a view, without the open task. */
 const parts = ['q', 'status', 'priority', 'type', 'assignee', 'project', 'tag', 'blocked', 'sort'] as const

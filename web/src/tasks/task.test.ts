@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Person } from '../app/queries'
-import { between, fits, sorted, type Task } from './task'
+import { fits } from './search'
+import { between, sorted, type Task } from './task'
 
 const make = (of: Partial<Task>): Task =>
   ({

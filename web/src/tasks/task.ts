@@ -1,6 +1,4 @@
 import type { Schemas } from '../api/client'
-import type { Person } from '../app/queries'
-import type { TaskSearch } from './route'
 
 export type Task = Schemas['Task']
 /** A task as in lists, without its description. */
@@ -17,40 +15,6 @@ export const types = [
   'research',
   'epic',
 ] as const satisfies readonly Task['type'][]
-
-/** The search parameters that select tasks. */
-export type Filters = Pick<
-  TaskSearch,
-  'q' | 'status' | 'priority' | 'type' | 'assignee' | 'project' | 'tag' | 'blocked'
->
-
-export function filtersOf(s: TaskSearch): Filters {
-  const { q, status, priority, type, assignee, project, tag, blocked } = s
-  return Object.fromEntries(
-    Object.entries({ q, status, priority, type, assignee, project, tag, blocked }).filter(([, v]) => v),
-  ) as Filters
-}
-
-export const isFiltered = (f: Filters): boolean => Object.values(f).some(Boolean)
-
-/**
- * Returns whether a task matches the filters, by the server's rules, so that a changed task disappears without a
- * refetch.
- */
-export function fits(task: TaskCard, f: Filters, me: string | undefined, people: ReadonlyMap<string, Person>): boolean {
-  const among = (list: string | undefined, v: string) => !list || list.split(',').includes(v)
-  if (task.archived_at !== null) return false
-  if (!among(f.status, task.status) || !among(f.priority, task.priority) || !among(f.type, task.type)) return false
-  if (f.blocked && (task.blocked !== null) !== (f.blocked === 'true')) return false
-  if (f.tag && !f.tag.split(',').some(t => task.tags?.includes(t))) return false
-  if (f.q && !`${task.key}\n${task.title}`.toLowerCase().includes(f.q.toLowerCase())) return false
-  // Tasks don't contain project keys, so the server has to match those.
-  if (!f.assignee) return true
-  if (f.assignee === 'none') return task.assignee_id === null
-  if (task.assignee_id === null) return false
-  const id = f.assignee === 'me' ? me : f.assignee
-  return task.assignee_id === id || people.get(task.assignee_id)?.agent === id
-}
 
 const rank = (list: readonly string[], v: string) => list.indexOf(v)
 const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

@@ -2,7 +2,7 @@ import { cloneElement, type MouseEvent, type ReactElement, useState } from 'reac
 import { registerLazy } from '../app/preload'
 import { texts } from '../texts'
 import type { Menu, MenuProps } from './Menu'
-import { say } from './Toast'
+import { say } from './toast'
 
 // The menu code is as large as the rest of the layout, and isn't needed in the first second.
 let loaded: typeof Menu | null = null

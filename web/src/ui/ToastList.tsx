@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import { texts } from '../texts'
 import { buttonClass, IconButton } from './Button'
 import { Icon } from './Icon'
-import { type Said, take } from './Toast'
+import { type Said, take } from './toast'
 
 const manager = Base.createToastManager()
 

@@ -1,4 +1,4 @@
-import { Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useTitle } from '../app/title'
 import { ForLeads } from '../settings/Bits'
@@ -11,10 +11,11 @@ import { Accounts } from './Accounts'
 import { CheckConnection } from './CheckConnection'
 import { Connect } from './Connect'
 import { RuntimeContents } from './RuntimeContents'
-import { welcomeRoute } from './route'
 import { Standup } from './Standup'
 import { beside, doneSteps, firstOpen, type Known, type Standing, type Step, standing, steps, tasks } from './steps'
 import { useStepFacts } from './useStepFacts'
+
+const welcomeRoute = getRouteApi('/frame/welcome')
 
 /** The First steps wizard. */
 export function WelcomePage() {

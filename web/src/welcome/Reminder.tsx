@@ -3,7 +3,7 @@ import { setView, useView } from '../app/view'
 import { welcome } from '../texts/welcome'
 import { IconButton } from '../ui/Button'
 import { Icon } from '../ui/Icon'
-import { say } from '../ui/Toast'
+import { say } from '../ui/toast'
 import { stepsLeft } from './steps'
 import { useStepFacts } from './useStepFacts'
 

@@ -1,6 +1,5 @@
 import { useSyncExternalStore } from 'react'
 import { asProblem } from '../api/problem'
-import { lazy } from '../app/lazy'
 
 /** A toast message. */
 export interface Said {
@@ -47,20 +46,12 @@ export function sayFailed(error: unknown, what?: string): void {
   })
 }
 
-/** Toasts wait if the list can't be loaded. */
-const ToastList = lazy(
-  () => import('./ToastList'),
-  'ToastList',
-  () => null,
-)
-
-const subscribe = (f: () => void) => {
-  watchers.add(f)
-  return () => watchers.delete(f)
-}
-
-/** The container of the toasts. Rendered once. */
-export function Toasts() {
-  const open = useSyncExternalStore(subscribe, () => wanted)
-  return open && <ToastList />
-}
+/** Returns whether there has been a toast. */
+export const useToastsWanted = (): boolean =>
+  useSyncExternalStore(
+    f => {
+      watchers.add(f)
+      return () => watchers.delete(f)
+    },
+    () => wanted,
+  )

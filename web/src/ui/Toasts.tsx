@@ -1,0 +1,14 @@
+import { lazy } from '../app/lazy'
+import { useToastsWanted } from './toast'
+
+/** Toasts wait if the list can't be loaded. */
+const ToastList = lazy(
+  () => import('./ToastList'),
+  'ToastList',
+  () => null,
+)
+
+/** The container of the toasts. Rendered once. */
+export function Toasts() {
+  return useToastsWanted() && <ToastList />
+}
