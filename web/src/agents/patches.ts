@@ -22,7 +22,7 @@ const isSession = (v: unknown): v is Session =>
   typeof v === 'object' && v !== null && 'key' in v && 'agent_id' in v && 'active' in v
 
 /** The part of a session that affects the agent's presence. */
-export const standing = (s: Pick<Session, 'active' | 'active_run_id' | 'stalled'>): string =>
+const standing = (s: Pick<Session, 'active' | 'active_run_id' | 'stalled'>): string =>
   `${s.active} ${s.active_run_id ?? ''} ${s.stalled}`
 
 const known = new Map<string, string>()

@@ -10,14 +10,14 @@ function search(s: Record<string, unknown>) {
 
 const agentsFolder = createRoute({ getParentRoute: () => frameRoute, path: '/agents' })
 
-export const agentsListRoute = createRoute({
+const agentsListRoute = createRoute({
   getParentRoute: () => agentsFolder,
   path: '/',
   validateSearch: search,
   component: lazyPage(() => import('./Page'), 'AgentsPage'),
 })
 
-export const agentRoute = createRoute({
+const agentRoute = createRoute({
   getParentRoute: () => agentsFolder,
   path: '/$agentId',
   component: lazyPage(() => import('./Agent'), 'AgentPage'),

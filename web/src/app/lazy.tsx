@@ -1,24 +1,32 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { type ComponentType, createElement, type ReactNode, useEffect, useSyncExternalStore } from 'react'
-import { NotLoaded } from '../frame/NotLoaded'
+import {
+  type AsyncRouteComponent,
+  CatchBoundary,
+  type ErrorComponentProps,
+  lazyRouteComponent,
+} from '@tanstack/react-router'
+import { type ReactNode, Suspense, useEffect, useState } from 'react'
 import { cache } from './cache'
+import { idle } from './idle'
 import { useLineState } from './live'
 import { checkBuild } from './newBuild'
-import { registerLazy } from './preload'
 import { session } from './session'
 
-/** Props of the fallback that is shown when a lazy component couldn't load. */
-export interface Missing<P> {
-  again: () => void
-  /** Failed attempts since the component was first shown. */
-  failures: number
-  /** The props of the lazy component. */
-  of: P
+/** The error of a lazy component that couldn't load. */
+class LoadError extends Error {
+  /** Loads the component again, and reports whether that succeeded. */
+  readonly again: () => Promise<boolean>
+
+  constructor(again: () => Promise<boolean>, cause: unknown) {
+    super('a part of the dashboard could not be loaded', { cause })
+    this.again = again
+  }
 }
 
-type PropsOf<C> = C extends (props: infer P extends object) => ReactNode ? P : object
+/** Loaders of the lazy modules, in the order of registration. */
+const parts: (() => Promise<unknown>)[] = []
 
-/** Whether any lazy component has loaded. The first one loads along with the page, so the server must be up. */
+/** Whether any lazy module has loaded. The first one loads along with the page, so the server must be up. */
 let begun = false
 
 /**
@@ -32,113 +40,123 @@ async function reach(): Promise<void> {
   if (answer.status >= 500) throw new Error(`the service is away: ${answer.status}`)
 }
 
+/** Returns a function that imports a module once. After a failure, the next call tries again. */
+export function lazyModule<M>(get: () => Promise<M>): () => Promise<M> {
+  let loading: Promise<M> | undefined
+  const load = async () => {
+    try {
+      await reach()
+      const module = await get()
+      begun = true
+      return module
+    } catch (err) {
+      loading = undefined
+      throw err
+    }
+  }
+  const once = () => {
+    loading ??= load()
+    return loading
+  }
+  parts.push(once)
+  return once
+}
+
+/** Returns a component that loads when it is first shown or preloaded. */
+function lazyComponent<P>(load: () => Promise<unknown>, name: string) {
+  // The router removes `preload` once the component has loaded.
+  const again = async (): Promise<boolean> => {
+    await component.preload?.()
+    return component.preload === undefined
+  }
+  // The router would reload the page after a failed import, but not after a LoadError.
+  const importer = () => load().catch(cause => Promise.reject(new LoadError(again, cause)))
+  const component: AsyncRouteComponent<P> = lazyRouteComponent(
+    importer as () => Promise<Record<string, (props: P) => ReactNode>>,
+    name,
+  )
+  return component
+}
+
 /** Time between retries while the stream is live, in ms. */
 const pause = 5_000
 
+/** Loads a component that couldn't load again while the stream is live. Returns the failures, and a function to retry. */
+export function useRetry({ error, reset }: ErrorComponentProps): { failures: number; again: () => void } {
+  // Other errors are for the boundary above.
+  if (!(error instanceof LoadError)) throw error
+  const [failures, setFailures] = useState(1)
+  // There is no stream before sign-in.
+  const live = useLineState() === 'live' || session.token() === null
+  const again = () => void error.again().then(loaded => (loaded ? reset() : setFailures(n => n + 1)))
+  // A new build on the server is the usual cause.
+  useEffect(() => void (failures > 0 && checkBuild()), [failures])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `again` is another function in each render.
+  useEffect(() => {
+    if (!live) return
+    // The stream usually went live a moment ago.
+    const soon = setTimeout(again, 250)
+    const timer = setInterval(again, pause)
+    return () => {
+      clearTimeout(soon)
+      clearInterval(timer)
+    }
+  }, [live, error])
+  return { failures, again }
+}
+
+function Retry(props: ErrorComponentProps) {
+  useRetry(props)
+  return null
+}
+
 /**
- * Returns a component that loads when it is first shown, or earlier with `preload`. If loading fails, `missing` is
- * shown instead, and loading is retried while the stream is live.
+ * Returns a component outside the pages that loads when it is first shown, or earlier with `load`. Until it has loaded,
+ * nothing is shown.
  */
-export function lazy<M, N extends keyof M & string>(
-  get: () => Promise<M>,
-  name: N,
-  missing: ComponentType<Missing<PropsOf<M[N]>>>,
-): ((props: PropsOf<M[N]>) => ReactNode) & { preload: () => Promise<void> } {
-  type P = PropsOf<M[N]>
-  let made: ComponentType<P> | null = null
-  let loading: Promise<void> | null = null
-  let failures = 0
-  const watchers = new Set<() => void>()
-  const tell = () => {
-    for (const f of watchers) f()
-  }
-  const subscribe = (f: () => void) => {
-    watchers.add(f)
-    return () => watchers.delete(f)
-  }
-  const load = async (): Promise<void> => {
-    if (made) return
-    loading ??= reach()
-      .then(get)
-      .then(
-        module => {
-          made = module[name] as ComponentType<P>
-          begun = true
-        },
-        (err: unknown) => {
-          loading = null
-          throw err
-        },
-      )
-    await loading
-    tell()
-  }
-  /** Loads the component because it is on screen. */
-  const show = (): void =>
-    void load().catch(() => {
-      failures++
-      tell()
-      // A new build on the server is the usual cause.
-      void checkBuild()
-    })
-  const forget = () => {
-    failures = 0
-  }
-  registerLazy(load)
-
-  function Later(props: P) {
-    const is = useSyncExternalStore(subscribe, () => made)
-    const failed = useSyncExternalStore(subscribe, () => failures)
-    // There is no stream before sign-in.
-    const live = useLineState() === 'live' || session.token() === null
-    useEffect(() => {
-      if (is) return
-      show()
-      return forget
-    }, [is])
-    const again = !is && failed > 0 && live
-    useEffect(() => {
-      if (!again) return
-      // The stream usually went live a moment ago.
-      const soon = setTimeout(show, 250)
-      const timer = setInterval(show, pause)
-      return () => {
-        clearTimeout(soon)
-        clearInterval(timer)
-      }
-    }, [again])
-    if (is) return createElement(is, props)
-    return failed > 0 ? createElement(missing, { again: show, failures: failed, of: props }) : null
-  }
-  Later.preload = () => load().catch(() => undefined)
-  return Later
-}
-
-/** What a page's module exports besides its component. */
-interface PlaceModule<S> {
-  /** Prefetches the first queries of the page. The page itself retries those that fail. */
-  ask?: (cache: QueryClient, search: S) => Promise<unknown>
+export function lazyPart<M, N extends keyof M & string>(get: () => Promise<M>, name: N) {
+  type P = M[N] extends (props: infer P extends object) => ReactNode ? P : object
+  const load = lazyModule(get)
+  const Part = lazyComponent<P>(load, name)
+  const Later = (props: P) => (
+    <CatchBoundary errorComponent={Retry} getResetKey={() => name}>
+      <Suspense>
+        <Part {...props} />
+      </Suspense>
+    </CatchBoundary>
+  )
+  return Object.assign(Later, { load })
 }
 
 /**
- * Returns a lazy page. Its route calls `ask` when the user is about to open it, so that data loads while the page
- * renders, or earlier.
+ * Returns a lazy page, and the function with which its route prefetches the page's first queries as soon as its module
+ * is there. The page itself retries queries that fail.
  */
 export function lazyPage<M, N extends keyof M & string>(get: () => Promise<M>, name: N) {
-  type S = M extends { ask: (cache: QueryClient, search: infer S) => Promise<unknown> } ? S : unknown
-  let place: PlaceModule<S> | null = null
-  let waiting: S | undefined
-  const ask = (search: S): void => {
-    if (place) void place.ask?.(cache, search).catch(() => undefined)
-    else waiting = search
+  type Ask<S> = (cache: QueryClient, search: S) => Promise<unknown>
+  type S = M extends { ask: Ask<infer S> } ? S : unknown
+  // Pages have no props. Inferring the type from the module would be circular, because a page refers to its route.
+  const load = lazyModule(get)
+  const ask = (search: S): void =>
+    void load()
+      .then(module => (module as { ask?: Ask<S> }).ask?.(cache, search))
+      .catch(() => undefined)
+  return Object.assign(lazyComponent<object>(load, name), { ask })
+}
+
+/**
+ * Loads all lazy modules one by one while the browser is idle, so that every page opens even if the server goes
+ * away. Stops at the first failure, when aborted, or if the browser is set to save data.
+ */
+export async function preloadAll(signal: AbortSignal): Promise<void> {
+  if ((navigator as Navigator & { connection?: { saveData?: boolean } }).connection?.saveData) return
+  for (const load of parts) {
+    await idle(5_000)
+    if (signal.aborted) return
+    try {
+      await load()
+    } catch {
+      return
+    }
   }
-  const take = async () => {
-    const module = await get()
-    place = module as PlaceModule<S>
-    if (waiting !== undefined) ask(waiting)
-    return module
-  }
-  // Pages have no props. Inferring the type from the module would be circular, because a page imports its route.
-  const page = lazy(take as () => Promise<Record<string, () => ReactNode>>, name, NotLoaded)
-  return Object.assign(page, { ask })
 }

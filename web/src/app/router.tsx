@@ -1,6 +1,7 @@
 import { createRouter } from '@tanstack/react-router'
 import { agentsRoute } from '../agents/route'
 import { Frame } from '../frame/Frame'
+import { NotLoaded } from '../frame/NotLoaded'
 import { inboxRoute } from '../inbox/route'
 import { loginRoute, registerRoute, setupRoute } from '../login/route'
 import { nowRoute } from '../now/route'
@@ -53,6 +54,7 @@ export const router = createRouter({
   // Session keys contain colons: agent:cto:main.
   pathParamsAllowedCharacters: [':'],
   defaultPreload: 'intent',
+  defaultErrorComponent: NotLoaded,
   // Elements scroll, not the window. See scroll.ts.
   scrollRestoration: false,
 })

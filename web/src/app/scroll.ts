@@ -1,7 +1,7 @@
 import type { AnyRouter, RouterHistory } from '@tanstack/react-router'
 
 /** Scroll offsets (top, left) of the elements on a page, by element name. */
-export type Offsets = Record<string, readonly [number, number]>
+type Offsets = Record<string, readonly [number, number]>
 
 /** The key in history.state. */
 const field = 'scroll'
@@ -50,7 +50,7 @@ function keep(key: string, offsets: Offsets): void {
 }
 
 /** Returns a selector that finds a scrolling element again after the page is rendered anew. */
-export function nameOf(e: Element): string {
+function nameOf(e: Element): string {
   const label = e.getAttribute('aria-label')
   const tag = e.localName
   if (e.id === 'content') return `${tag}#content`

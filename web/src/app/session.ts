@@ -1,5 +1,3 @@
-import { useSyncExternalStore } from 'react'
-
 /** Why the user is no longer signed in. */
 export type Ended = 'signed_out' | 'expired' | 'deactivated'
 
@@ -63,6 +61,3 @@ export const session = {
     return () => watchers.delete(f)
   },
 }
-
-/** Returns the token, and renders again when it changes. */
-export const useToken = (): string | null => useSyncExternalStore(session.subscribe, session.token)

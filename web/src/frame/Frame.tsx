@@ -2,9 +2,8 @@ import { Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useConfig } from '../app/config'
 import { useKeys } from '../app/keys'
-import { lazy, type Missing } from '../app/lazy'
+import { lazyPart, preloadAll } from '../app/lazy'
 import { useLineState } from '../app/live'
-import { preloadAll } from '../app/preload'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { say } from '../ui/toast'
@@ -14,25 +13,11 @@ import { TopBar } from './TopBar'
 import { usePageShortcuts } from './usePageShortcuts'
 
 // Lazy, because few people ever need it.
-const Reminder = lazy(
-  () => import('../welcome/Reminder'),
-  'Reminder',
-  () => null,
-)
+const Reminder = lazyPart(() => import('../welcome/Reminder'), 'Reminder')
 
 // Lazy, because they open only on a key press.
-const Palette = lazy(() => import('./Palette'), 'Palette', PartMissing)
-const ShortcutList = lazy(() => import('./ShortcutList'), 'ShortcutList', PartMissing)
-
-/** Reports that the dialog couldn't load, and closes it. */
-function PartMissing({ of: { open, onClose } }: Missing<{ open: boolean; onClose: () => void; onKeys?: () => void }>) {
-  useEffect(() => {
-    if (!open) return
-    say(texts.app.notLoaded.part)
-    onClose()
-  }, [open, onClose])
-  return null
-}
+const Palette = lazyPart(() => import('./Palette'), 'Palette')
+const ShortcutList = lazyPart(() => import('./ShortcutList'), 'ShortcutList')
 
 /** Loads all pages in the background, so that they open even if the server goes away. */
 function useParts(): void {
@@ -52,7 +37,14 @@ function useParts(): void {
 export function Frame() {
   const [open, setOpen] = useState<'search' | 'keys' | null>(null)
   const [opened, setOpened] = useState({ search: false, keys: false })
-  if (open && !opened[open]) setOpened({ ...opened, [open]: true })
+  const show = (part: 'search' | 'keys') =>
+    void (part === 'search' ? Palette : ShortcutList).load().then(
+      () => {
+        setOpened(was => ({ ...was, [part]: true }))
+        setOpen(part)
+      },
+      () => say(texts.app.notLoaded.part),
+    )
   const config = useConfig().data
   const demo = config?.demo
   const isNow = useLocation({ select: l => l.pathname === '/' })
@@ -61,9 +53,9 @@ export function Frame() {
   usePageShortcuts()
   useParts()
   useKeys([
-    { keys: 'mod+k', label: texts.app.keys.search, run: () => setOpen('search') },
-    { keys: '/', label: texts.app.keys.search, run: () => setOpen('search') },
-    { keys: '?', label: texts.app.keys.help, run: () => setOpen('keys') },
+    { keys: 'mod+k', label: texts.app.keys.search, run: () => show('search') },
+    { keys: '/', label: texts.app.keys.search, run: () => show('search') },
+    { keys: '?', label: texts.app.keys.help, run: () => show('keys') },
   ])
   return (
     <div className="flex h-full flex-col">
@@ -86,7 +78,7 @@ export function Frame() {
       <div className="flex min-h-0 grow">
         <Sidebar />
         <div className="flex min-w-0 grow flex-col">
-          <TopBar onKeys={() => setOpen('keys')} onSearch={() => setOpen('search')} />
+          <TopBar onKeys={() => show('keys')} onSearch={() => show('search')} />
           <main className="relative min-h-0 grow overflow-auto outline-none" id="content" tabIndex={-1}>
             {isNow && maySetUp && <Reminder />}
             <Outlet />
@@ -94,7 +86,7 @@ export function Frame() {
         </div>
       </div>
       <BottomBar />
-      {opened.search && <Palette onClose={close} onKeys={() => setOpen('keys')} open={open === 'search'} />}
+      {opened.search && <Palette onClose={close} onKeys={() => show('keys')} open={open === 'search'} />}
       {opened.keys && <ShortcutList onClose={close} open={open === 'keys'} />}
     </div>
   )

@@ -1,3 +1,5 @@
+import type { ErrorComponentProps } from '@tanstack/react-router'
+import { useRetry } from '../app/lazy'
 import { useLineState } from '../app/live'
 import { useNewBuild } from '../app/newBuild'
 import { useTitle } from '../app/title'
@@ -7,8 +9,9 @@ import { Empty } from '../ui/Views'
 
 const words = texts.app.notLoaded
 
-/** Shown for a page that couldn't load. The layout around it stays. */
-export function NotLoaded({ again, failures }: { again: () => void; failures: number }) {
+/** Shown for a page that couldn't load, until it has loaded. The layout around it stays. */
+export function NotLoaded(props: ErrorComponentProps) {
+  const { failures, again } = useRetry(props)
   useTitle(words.title)
   const fresh = useNewBuild()
   const live = useLineState() === 'live'

@@ -27,7 +27,7 @@ function say(field: string, v: unknown): string {
 }
 
 /** Returns the changes of an event. Changed details show only as "updated". */
-export function changesOf(data: unknown): Change[] {
+function changesOf(data: unknown): Change[] {
   if (typeof data !== 'object' || data === null || !('changes' in data)) return []
   return Object.entries(data.changes ?? {}).flatMap(([name, pair]) => {
     if (name === 'detail') return [{ field: words.fields.detail ?? name, from: '', to: words.newDetail }]

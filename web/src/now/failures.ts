@@ -4,7 +4,7 @@ import type { Item } from '../inbox/item'
 const day = 86_400_000
 
 /** The kinds of inbox items that mean a failure. The others are for people to decide. */
-export const failureKinds = [
+const failureKinds = [
   'standup_failed',
   'standup_missed',
   'job_failed',

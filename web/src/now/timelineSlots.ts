@@ -1,7 +1,7 @@
 import type { Schemas } from '../api/client'
 
 export type Slot = Schemas['ScheduleSlot']
-export type SlotState = Slot['state']
+type SlotState = Slot['state']
 /** The state of a slot; `made_up` for a failed one that recovered. */
 export type Shown = SlotState | 'made_up'
 /** A slot with the state that is shown for it. */
@@ -14,7 +14,7 @@ export const reach = 12 * hour
 export const marks = 96
 
 /** The order in which a mark picks its state if it stands for several runs. */
-export const worstFirst = [
+const worstFirst = [
   'missed',
   'failed',
   'late',

@@ -22,7 +22,7 @@ interface Look {
 
 const disc = 'M5 1.2a3.8 3.8 0 1 1 0 7.600a3.8 3.8 0 1 1 0-7.600z'
 
-export const slotLooks: Record<Slot['state'], Look> = {
+const slotLooks: Record<Slot['state'], Look> = {
   on_time: { tone: 'active', icon: 'check', ink: 'text-active', shape: disc, filled: true },
   late: {
     tone: 'attention',

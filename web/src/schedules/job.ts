@@ -33,7 +33,7 @@ export function sorted(jobs: readonly Job[]): Job[] {
 }
 
 /** Returns a job's schedule in words where possible. */
-export function timesOf(s: Definition['schedule']): string {
+function timesOf(s: Definition['schedule']): string {
   if (s.kind === 'every') return s.everyMs ? words.cron.every(span(s.everyMs)) : (words.kinds.every ?? s.kind)
   if (s.kind === 'at') return s.at ? words.cron.once(moment(s.at)) : (words.kinds.at ?? s.kind)
   return s.expr ? (cronWords(s.expr) ?? s.expr) : s.kind

@@ -101,7 +101,7 @@ export function useMakeKey(onSecret: (secret: string) => void) {
 }
 
 /** The form for a new key, which then shows the key once. */
-export function NewKey({ account, onClose }: { account: User; onClose: () => void }) {
+function NewKey({ account, onClose }: { account: User; onClose: () => void }) {
   const [secret, setSecret] = useState<string | null>(null)
   const make = useMakeKey(setSecret)
   if (secret !== null) {

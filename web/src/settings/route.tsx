@@ -21,7 +21,7 @@ const accountRoute = createRoute({
   component: lazyPage(() => import('./Account'), 'AccountPart'),
 })
 
-export const usersRoute = createRoute({
+const usersRoute = createRoute({
   getParentRoute: () => root,
   path: '/users',
   validateSearch: (s: Record<string, unknown>) =>
@@ -35,7 +35,7 @@ export const usersRoute = createRoute({
   component: lazyPage(() => import('./Users'), 'UsersPart'),
 })
 
-export const agentKeysRoute = createRoute({
+const agentKeysRoute = createRoute({
   getParentRoute: () => root,
   path: '/agents',
   validateSearch: (s: Record<string, unknown>) => params({ agent: textParam(s.agent), account: textParam(s.account) }),
@@ -48,7 +48,7 @@ const gatewayRoute = createRoute({
   component: lazyPage(() => import('./Gateway'), 'GatewayPart'),
 })
 
-export const teamsRoute = createRoute({
+const teamsRoute = createRoute({
   getParentRoute: () => root,
   path: '/teams',
   validateSearch: (s: Record<string, unknown>) => params({ team: textParam(s.team), new: wordParam(s.new, ['1']) }),
@@ -63,7 +63,7 @@ const retentionRoute = createRoute({
 
 const subjects = ['user', 'address', 'service', 'task', 'standup', 'schedule', 'session'] as const
 
-export const auditRoute = createRoute({
+const auditRoute = createRoute({
   getParentRoute: () => root,
   path: '/audit',
   validateSearch: (s: Record<string, unknown>) =>

@@ -136,7 +136,7 @@ export interface Fact {
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v)
 
 /** Formats a value of an event; empty for none. */
-export function shown(v: unknown): string {
+function shown(v: unknown): string {
   if (v === null || v === undefined) return ''
   return typeof v === 'string' ? v : JSON.stringify(v)
 }

@@ -83,7 +83,7 @@ export function GroupName({ id, group, name }: { id: PartId; group: string; name
 }
 
 /** Downloads text as a CSV file. */
-export function saveFile(name: string, text: string): void {
+function saveFile(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
   const link = document.createElement('a')
   link.href = url

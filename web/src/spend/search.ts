@@ -2,7 +2,6 @@ import { dayParam, params, textParam, wordParam, zoneParam } from '../app/search
 import { periods } from './period'
 
 export const groups = ['agent', 'model', 'source', 'task'] as const
-export type By = (typeof groups)[number]
 export const measures = ['cost', 'tokens'] as const
 export const tabs = ['spend', 'prices'] as const
 

@@ -4,7 +4,7 @@ import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, tokensO
 /** More bars than this can't be told apart on a phone. */
 const mostBars = 48
 
-export type Unit = 'hour' | 'day' | 'week' | 'month'
+type Unit = 'hour' | 'day' | 'week' | 'month'
 
 /** One bar: an hour, a day, a week from Monday, or a month, within the period. */
 export interface Bin {
@@ -109,7 +109,7 @@ export type Measure = 'cost' | 'tokens'
 export const measured = (a: Amounts, by: Measure): bigint => (by === 'cost' ? a.cost : BigInt(tokensOf(a.tokens)))
 
 /** Number of groups with a color of their own. */
-export const mostSeries = 6
+const mostSeries = 6
 
 /**
  * Returns the series of the chart: the largest groups by name, so that colors stay with their groups as sums grow, and

@@ -15,7 +15,7 @@ const words = standups
 export const shown = 12
 
 /** The standups of the days up to `until`. */
-export const daysQuery = (team: string, until: string) => listQuery(team, addDays(until, 1 - shown), until)
+const daysQuery = (team: string, until: string) => listQuery(team, addDays(until, 1 - shown), until)
 
 interface Props {
   team: string

@@ -1,6 +1,6 @@
 import { dayParam, params, textParam, wordParam } from '../app/searchParams'
 
-export const parts = ['reports', 'transcript'] as const
+const parts = ['reports', 'transcript'] as const
 
 /** Reads the search parameters of the standups page. */
 export function search(s: Record<string, unknown>) {

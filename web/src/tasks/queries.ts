@@ -16,7 +16,7 @@ import type { Filters } from './search'
 import { priorities, statuses, type Task, type TaskCard, types } from './task'
 
 /** Maximum number of tasks to load; filters find the rest. */
-export const most = 6000
+const most = 6000
 const pageSize = 500
 
 const pick = <T extends string>(list: string | undefined, words: readonly T[]): T[] | undefined =>

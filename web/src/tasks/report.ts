@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client'
 
-export const reportKinds = ['ack', 'progress', 'blocker', 'done', 'answer'] as const
+const reportKinds = ['ack', 'progress', 'blocker', 'done', 'answer'] as const
 
 /** The kinds of reports, and the agent's final answer. */
 export type ReportKind = (typeof reportKinds)[number]

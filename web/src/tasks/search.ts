@@ -2,7 +2,7 @@ import type { Person } from '../app/queries'
 import { params, searchParam, textParam, wordParam, wordsParam } from '../app/searchParams'
 import { priorities, statuses, type TaskCard, types } from './task'
 
-export const sorts = [
+const sorts = [
   'position',
   'key',
   '-key',

@@ -1,16 +1,11 @@
 import { cloneElement, type MouseEvent, type ReactElement, useState } from 'react'
-import { registerLazy } from '../app/preload'
+import { lazyModule } from '../app/lazy'
 import { texts } from '../texts'
 import type { Menu, MenuProps } from './Menu'
 import { say } from './toast'
 
 // The menu code is as large as the rest of the layout, and isn't needed in the first second.
-let loaded: typeof Menu | null = null
-const load = async (): Promise<typeof Menu> => {
-  loaded ??= (await import('./Menu')).Menu
-  return loaded
-}
-registerLazy(load)
+const load = lazyModule(() => import('./Menu'))
 /** Starts loading the menu. After a failure, the next use tries again. */
 const soon = (): void => void load().catch(() => undefined)
 
@@ -27,6 +22,6 @@ export function LazyMenu({ trigger, ...rest }: MenuProps) {
     'aria-expanded': false,
     onPointerEnter: soon,
     onFocus: soon,
-    onClick: () => void load().then(made => setLoaded(() => made), sayAway),
+    onClick: () => void load().then(module => setLoaded(() => module.Menu), sayAway),
   })
 }

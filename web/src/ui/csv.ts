@@ -1,5 +1,5 @@
 /** Quotes a CSV cell, and escapes values that a spreadsheet would run as formulas. */
-export function cell(v: string): string {
+function cell(v: string): string {
   // Some spreadsheets also start a cell after a semicolon or line break, and strip quotation marks.
   const parts = v.replace(/([;\t\r\n]"*)([=+\-@＝＋－＠])/g, "$1'$2")
   const safe = /^[=+\-@\t\r\n＝＋－＠]/.test(parts) ? `'${parts}` : parts

@@ -21,9 +21,9 @@ export interface Outside {
 }
 
 /** The server sends something every 15 s. After this long without data the stream counts as stale. */
-export const quietFor = 20_000
+const quietFor = 20_000
 /** After this long without data the stream reconnects. */
-export const deadAfter = 30_000
+const deadAfter = 30_000
 const lookEvery = 1_000
 const longestWait = 30_000
 /** A timer that is late by this much means the machine was asleep. */

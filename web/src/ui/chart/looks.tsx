@@ -1,7 +1,7 @@
 import { useId } from 'react'
 
 /** Each series has a color and a pattern, so that color alone is never needed. */
-export const looks = ['a', 'b', 'c', 'd', 'e', 'f', 'none', 'rest'] as const
+const looks = ['a', 'b', 'c', 'd', 'e', 'f', 'none', 'rest'] as const
 export type Look = (typeof looks)[number]
 
 const fills: Record<Look, string> = {
