@@ -1,9 +1,10 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { known, knownList } from '../app/prefetch'
 import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
+import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
@@ -30,12 +31,8 @@ export async function ask(cache: QueryClient, search: InboxSearch): Promise<void
 /** The inbox: a ranked list, with one item beside it. */
 export function InboxPage() {
   const search = inboxRoute.useSearch()
-  const navigate = useNavigate({ from: '/inbox' })
   const verbs = useItemActions()
-  const go = useCallback<Go>(
-    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
-    [navigate],
-  )
+  const go: Go = useGo('/inbox')
   const close = useCallback(() => {
     const id = search.item
     go({ item: undefined })

@@ -8,6 +8,7 @@ import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field } from '../ui/Field'
 import type { MenuGroup, MenuItem } from '../ui/Menu'
+import { SubmitForm } from '../ui/SubmitForm'
 import { type Action, maySnooze, snoozes, type Told } from './item'
 import { unsaidOf, useItemAction } from './useItemAction'
 
@@ -190,10 +191,8 @@ function SnoozeUntil({ item, act, onDone }: Asked) {
 function Resolve({ item, act, onDone }: Asked) {
   const [note, setNote] = useState(() => unsaidOf(item.id))
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
+    <SubmitForm
+      onSend={() => {
         act(item, { do: 'resolve', note: note.trim() })
         onDone()
       }}
@@ -213,6 +212,6 @@ function Resolve({ item, act, onDone }: Asked) {
           {words.resolveSubmit}
         </Button>
       </div>
-    </form>
+    </SubmitForm>
   )
 }

@@ -3,11 +3,10 @@ import { useState } from 'react'
 import { teamsQuery } from '../agents/queries'
 import { api, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
-import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
-import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select } from '../ui/Field'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
 import { Answer } from '../ui/Views'
@@ -67,12 +66,11 @@ function Form({ teams, onClose, onDone }: Props & { teams: readonly Schemas['Sta
   })
   const problem = add.error ? asProblem(add.error) : null
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        if (!add.isPending) add.mutate()
-      }}
+    <SubmitForm
+      busy={add.isPending}
+      onCancel={onClose}
+      onSend={() => !add.isPending && add.mutate()}
+      submit={words.add}
     >
       <p>{words.standupIntro}</p>
       {teams.length > 1 && (
@@ -106,14 +104,6 @@ function Form({ teams, onClose, onDone }: Props & { teams: readonly Schemas['Sta
         value={url}
       />
       <Refused problem={problem} />
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={add.isPending} look="primary" type="submit">
-          {words.add}
-        </Button>
-      </div>
-    </form>
+    </SubmitForm>
   )
 }

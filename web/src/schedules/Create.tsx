@@ -4,10 +4,10 @@ import { api, newKey, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { useZone } from '../app/config'
 import { draftOf, dropDraft, keepDraft } from '../tasks/drafts'
-import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
 import { type Draft, isBegun, newOf } from './draft'
@@ -111,12 +111,11 @@ function Form({ onClose, onDone }: Props) {
   })
   const problem = make.error ? asProblem(make.error) : null
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        if (!make.isPending) make.mutate(newOf(draft, enabled))
-      }}
+    <SubmitForm
+      busy={make.isPending}
+      onCancel={onClose}
+      onSend={() => !make.isPending && make.mutate(newOf(draft, enabled))}
+      submit={words.submit}
     >
       <JobFields draft={draft} onChange={next => write({ draft: next, enabled })} problem={problem} />
       <label className="flex min-h-6 items-center gap-2">
@@ -129,14 +128,6 @@ function Form({ onClose, onDone }: Props) {
         {words.enabled}
       </label>
       <Refused problem={problem} />
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={make.isPending} look="primary" type="submit">
-          {words.submit}
-        </Button>
-      </div>
-    </form>
+    </SubmitForm>
   )
 }

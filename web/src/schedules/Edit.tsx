@@ -2,10 +2,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
 import { asProblem, type Problem } from '../api/problem'
-import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Changes, Conflict } from './Diff'
 import { changeOf, type Draft, diff, draftOf, rebase } from './draft'
@@ -84,25 +84,17 @@ function Steps({ job, onClose }: { job: Job; onClose: () => void }) {
   }
   if (step === 'form') {
     return (
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={e => {
-          e.preventDefault()
+      <SubmitForm
+        onCancel={onClose}
+        onSend={() => {
           send.reset()
           setStep('diff')
         }}
+        submit={words.review}
       >
         <JobFields draft={draft} onChange={setDraft} problem={problem} zoned={base.draft.tz !== ''} />
         <Refused problem={problem} />
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button look="quiet" onClick={onClose}>
-            {texts.ui.cancel}
-          </Button>
-          <Button look="primary" type="submit">
-            {words.review}
-          </Button>
-        </div>
-      </form>
+      </SubmitForm>
     )
   }
   return (

@@ -1,10 +1,11 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useKeys } from '../app/keys'
 import { known } from '../app/prefetch'
 import { isConnected, leads, queries, useMe } from '../app/queries'
 import { useTitle } from '../app/title'
+import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
@@ -36,16 +37,12 @@ export async function ask(cache: QueryClient): Promise<void> {
 /** The scheduled jobs, with one of them beside the list. */
 export function SchedulesPage() {
   const search = schedulesRoute.useSearch()
-  const navigate = useNavigate({ from: '/schedules' })
   const may = leads(useMe().data)
   // Jobs are requested only once it is known that a gateway is configured.
   const gateway = useQuery(queries.gateway)
   const unset = gateway.data?.state === 'not_configured'
   const asked = useQuery({ ...jobsQuery, enabled: !gateway.isPending && !unset })
-  const go = useCallback<Go>(
-    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
-    [navigate],
-  )
+  const go: Go = useGo('/schedules')
   const open = useCallback((id: string | undefined) => go({ job: id, tab: undefined, form: undefined }), [go])
   const opened = asked.data?.rows.find(j => j.id === search.job)
   useTitle(opened?.name, texts.app.places.schedules)

@@ -1,9 +1,9 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useCallback } from 'react'
+import { getRouteApi } from '@tanstack/react-router'
 import { known } from '../app/prefetch'
 import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
+import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { History } from './History'
@@ -25,11 +25,7 @@ export async function ask(cache: QueryClient, { show }: SessionsSearch): Promise
 /** The sessions page: live sessions or the archive. */
 export function SessionsPage() {
   const search = sessionsRoute.useSearch()
-  const navigate = useNavigate({ from: '/sessions' })
-  const go = useCallback<Go>(
-    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
-    [navigate],
-  )
+  const go: Go = useGo('/sessions')
   const view = search.show ?? 'live'
   useTitle(view === 'history' ? words.view.history : undefined, texts.app.places.sessions)
   return (

@@ -7,6 +7,7 @@ import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Answer } from '../ui/Views'
 import { Facts, Group, Part, Refusal, refused, refusedPassword } from './Bits'
@@ -58,12 +59,9 @@ function NameForm({ user }: { user: User }) {
     onError: err => asProblem(err).status === 412 && cache.invalidateQueries({ queryKey: queries.me.queryKey }),
   })
   return (
-    <form
-      className="flex max-w-md flex-col gap-2"
-      onSubmit={e => {
-        e.preventDefault()
-        save.mutate({ name: (name ?? user.name).trim(), version: user.version })
-      }}
+    <SubmitForm
+      className="max-w-md gap-2"
+      onSend={() => save.mutate({ name: (name ?? user.name).trim(), version: user.version })}
     >
       <Field
         autoComplete="name"
@@ -80,7 +78,7 @@ function NameForm({ user }: { user: User }) {
           {settings.save}
         </Button>
       </div>
-    </form>
+    </SubmitForm>
   )
 }
 
@@ -100,14 +98,12 @@ function PasswordForm({ email }: { email: string }) {
     gcTime: 0,
   })
   return (
-    <form
+    <SubmitForm
       ref={form}
-      className="flex max-w-md flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        const data = new FormData(e.currentTarget)
+      className="max-w-md gap-3"
+      onSend={(_, data) =>
         change.mutate({ current_password: String(data.get('current')), new_password: String(data.get('next')) })
-      }}
+      }
     >
       {/* Tells password managers which account this is. */}
       <input autoComplete="username" hidden name="username" readOnly type="text" value={email} />
@@ -130,6 +126,6 @@ function PasswordForm({ email }: { email: string }) {
           {words.change}
         </Button>
       </div>
-    </form>
+    </SubmitForm>
   )
 }

@@ -3,11 +3,10 @@ import { useState } from 'react'
 import { api, newKey, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { queries } from '../app/queries'
-import { texts } from '../texts'
 import { settings } from '../texts/settings'
-import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field } from '../ui/Field'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Refusal, refused } from './Bits'
 import { makePassword, type User } from './rules'
@@ -60,12 +59,10 @@ function Form({ agent, onClose }: { agent: string; onClose: () => void }) {
   const [id, setId] = useState(agent)
   const create = useCreateAgent()
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        const data = new FormData(e.currentTarget)
-        const text = (field: string) => String(data.get(field) ?? '').trim()
+    <SubmitForm
+      busy={create.isPending}
+      onCancel={onClose}
+      onSend={text => {
         create.mutate(
           {
             of: { agentId: id.trim(), name: text('name') || id.trim(), email: text('email') || emailOf(id.trim()) },
@@ -80,6 +77,7 @@ function Form({ agent, onClose }: { agent: string; onClose: () => void }) {
           },
         )
       }}
+      submit={words.create}
     >
       <p className="text-soft">{words.createText}</p>
       <Field
@@ -115,14 +113,6 @@ function Form({ agent, onClose }: { agent: string; onClose: () => void }) {
         spellCheck={false}
       />
       <Refusal error={create.error} />
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={create.isPending} look="primary" type="submit">
-          {words.create}
-        </Button>
-      </div>
-    </form>
+    </SubmitForm>
   )
 }

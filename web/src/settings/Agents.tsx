@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { queries } from '../app/queries'
+import { useGo } from '../app/useGo'
 import { settings } from '../texts/settings'
 import { Button, buttonClass } from '../ui/Button'
 import { State } from '../ui/State'
@@ -18,8 +19,7 @@ const words = settings.agents
 /** Agent accounts and their keys. The open agent is in the URL. */
 export function AgentsPart() {
   const search = agentKeysRoute.useSearch()
-  const navigate = useNavigate({ from: '/settings/agents' })
-  const go = (change: typeof search) => void navigate({ search: was => ({ ...was, ...change }) })
+  const go = useGo<typeof search>('/settings/agents')
   return (
     <Part actions={<Button onClick={() => go({ account: other })}>{words.createOther}</Button>} id="agents">
       <ForLeads>

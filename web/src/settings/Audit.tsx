@@ -1,10 +1,11 @@
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useId, useMemo } from 'react'
 import { api, type Schemas, take } from '../api/client'
 import { useZone } from '../app/config'
 import { moments } from '../app/format'
 import { usePeople } from '../app/queries'
+import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
@@ -30,8 +31,8 @@ type Event = Schemas['Event']
 /** The audit log. Filters and open entries are in the URL. */
 export function AuditPart() {
   const search = auditRoute.useSearch()
-  const navigate = useNavigate({ from: '/settings/audit' })
-  const go = (change: Search) => void navigate({ search: was => ({ ...was, ...change }), replace: true })
+  const set = useGo<Search>('/settings/audit')
+  const go = (change: Search) => set(change, true)
   const { kind, actor, about, since, until } = search
   const filters = useMemo(() => ({ kind, actor, about, since, until }), [kind, actor, about, since, until])
   return (

@@ -2,11 +2,11 @@ import { type ReactNode, useRef } from 'react'
 import { asProblem, Problem } from '../api/problem'
 import { leads, useMe } from '../app/queries'
 import { useTitle } from '../app/title'
-import { texts } from '../texts'
 import { settings as words } from '../texts/settings'
-import { Button, IconButton } from '../ui/Button'
+import { IconButton } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Icon } from '../ui/Icon'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say, sayFailed } from '../ui/toast'
 import { Answer, NotAllowed } from '../ui/Views'
 import { copyText } from './copy'
@@ -175,24 +175,10 @@ export function Confirm({
 }) {
   return (
     <Dialog onClose={onClose} open={open} title={title}>
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={e => {
-          e.preventDefault()
-          onYes(new FormData(e.currentTarget))
-        }}
-      >
+      <SubmitForm busy={busy} look={look} onCancel={onClose} onSend={(_, form) => onYes(form)} submit={yes}>
         <div className="wrap-anywhere flex flex-col gap-2">{children}</div>
         <Refusal error={error} />
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button look="quiet" onClick={onClose}>
-            {texts.ui.cancel}
-          </Button>
-          <Button busy={busy} look={look} type="submit">
-            {yes}
-          </Button>
-        </div>
-      </form>
+      </SubmitForm>
     </Dialog>
   )
 }

@@ -4,13 +4,13 @@ import { api, type Schemas, take } from '../api/client'
 import * as clock from '../app/clock'
 import { useTicking } from '../app/clock'
 import { day } from '../app/format'
-import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select } from '../ui/Field'
 import { State } from '../ui/State'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Answer } from '../ui/Views'
 import { Confirm, Refusal, refused } from './Bits'
@@ -119,17 +119,17 @@ function NewKey({ account, onClose }: { account: User; onClose: () => void }) {
     )
   }
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        const data = new FormData(e.currentTarget)
-        const expires = expiresAt(Number(data.get('days')), clock.now())
+    <SubmitForm
+      busy={make.isPending}
+      onCancel={onClose}
+      onSend={text => {
+        const expires = expiresAt(Number(text('days')), clock.now())
         make.mutate({
           user: account.id,
-          body: { name: String(data.get('name')).trim(), ...(expires ? { expires_at: expires } : {}) },
+          body: { name: text('name'), ...(expires ? { expires_at: expires } : {}) },
         })
       }}
+      submit={words.newKey}
     >
       <Field
         autoComplete="off"
@@ -149,15 +149,7 @@ function NewKey({ account, onClose }: { account: User; onClose: () => void }) {
         name="days"
       />
       <Refusal error={make.error} />
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={make.isPending} look="primary" type="submit">
-          {words.newKey}
-        </Button>
-      </div>
-    </form>
+    </SubmitForm>
   )
 }
 

@@ -1,15 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api, ifMatch, newKey, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { leads, queries, useMe } from '../app/queries'
+import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field } from '../ui/Field'
 import { Badge } from '../ui/State'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Answer, Empty } from '../ui/Views'
 import { Part, Refusal, refused } from './Bits'
@@ -24,8 +26,7 @@ type Team = Schemas['StandupTeam']
 /** The standup teams. Everyone can read them; the owner and admins can change them. */
 export function TeamsPart() {
   const search = teamsRoute.useSearch()
-  const navigate = useNavigate({ from: '/settings/teams' })
-  const go = (change: typeof search) => void navigate({ search: was => ({ ...was, ...change }) })
+  const go = useGo<typeof search>('/settings/teams')
   const asked = useQuery(teamsQuery)
   const me = useMe().data
   const may = leads(me)
@@ -140,12 +141,8 @@ function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
   const field = (name: keyof Schemas['StandupNewTeam']) => ({ error: refused(error, name), name, spellCheck: false })
   const follows = (name: string) => (team?.from_settings.includes(name) ? ` (${words.follows})` : '')
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        const data = new FormData(e.currentTarget)
-        const text = (name: string) => String(data.get(name) ?? '').trim()
+    <SubmitForm
+      onSend={text => {
         const optional = (name: 'timezone' | 'agent_timeout' | 'deadline') => (text(name) ? { [name]: text(name) } : {})
         const now = {
           name: text('name'),
@@ -224,6 +221,6 @@ function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
           {team ? settings.save : words.create}
         </Button>
       </div>
-    </form>
+    </SubmitForm>
   )
 }

@@ -8,6 +8,7 @@ import { settings } from '../texts/settings'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select } from '../ui/Field'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Command, OwnPassword, ownPassword, Refusal, refused } from './Bits'
 import { PasswordField } from './PasswordField'
@@ -64,12 +65,10 @@ function CreateForm({ onClose }: { onClose: () => void }) {
     )
   }
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        const data = new FormData(e.currentTarget)
-        const text = (name: string) => String(data.get(name) ?? '').trim()
+    <SubmitForm
+      busy={create.isPending}
+      onCancel={onClose}
+      onSend={(text, data) => {
         const name = text('name')
         create.mutate({
           email: text('email'),
@@ -80,6 +79,7 @@ function CreateForm({ onClose }: { onClose: () => void }) {
           ...ownPassword(data),
         })
       }}
+      submit={words.create}
     >
       <p className="text-soft">{words.handOver}</p>
       <Field
@@ -130,15 +130,7 @@ function CreateForm({ onClose }: { onClose: () => void }) {
       />
       {needsPassword(null, { role }) && <OwnPassword error={create.error} />}
       <Refusal error={create.error} />
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={create.isPending} look="primary" type="submit">
-          {words.create}
-        </Button>
-      </div>
-    </form>
+    </SubmitForm>
   )
 }
 
@@ -242,15 +234,15 @@ function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => 
   }
   if (!may.any) return <p>{words.ownerOnly}</p>
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        const data = new FormData(e.currentTarget)
+    <SubmitForm
+      busy={save.isPending}
+      onCancel={onClose}
+      onSend={(_, data) => {
         const body = changed(was, data, role, password)
         if (Object.keys(body).length === 0) return onClose()
         save.mutate({ ...body, ...ownPassword(data) })
       }}
+      submit={settings.save}
     >
       <Field
         autoComplete="off"
@@ -315,14 +307,6 @@ function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => 
       )}
       {needsPassword(was, { role, password, email: email.trim() }) && <OwnPassword error={save.error} />}
       <Refusal error={save.error} />
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={save.isPending} look="primary" type="submit">
-          {settings.save}
-        </Button>
-      </div>
-    </form>
+    </SubmitForm>
   )
 }

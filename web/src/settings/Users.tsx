@@ -1,9 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { api, ifMatch, take } from '../api/client'
 import { useKeys } from '../app/keys'
 import { queries, useMe } from '../app/queries'
+import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
@@ -25,8 +26,7 @@ type Search = ReturnType<typeof usersRoute.useSearch>
 /** The accounts. Filters and the open account are in the URL. */
 export function UsersPart() {
   const search = usersRoute.useSearch()
-  const navigate = useNavigate({ from: '/settings/users' })
-  const go = (change: Search, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace })
+  const go = useGo<Search>('/settings/users')
   useKeys([{ keys: 'c', label: words.create, run: () => go({ new: '1' }) }])
   return (
     <Part

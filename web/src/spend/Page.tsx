@@ -1,6 +1,5 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useCallback } from 'react'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import * as clock from '../app/clock'
 import { configQuery, useConfig } from '../app/config'
 import { addDays, dayIn } from '../app/days'
@@ -9,6 +8,7 @@ import { useDrawn } from '../app/idle'
 import { useKeys } from '../app/keys'
 import { known } from '../app/prefetch'
 import { useTitle } from '../app/title'
+import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { spend } from '../texts/spend'
 import { Button, buttonClass } from '../ui/Button'
@@ -44,11 +44,7 @@ export async function ask(cache: QueryClient, search: SpendSearch): Promise<void
 /** The Spend page: a period of the ledger, and the prices for estimates. */
 export function SpendPage() {
   const search = spendRoute.useSearch()
-  const navigate = useNavigate({ from: '/spend' })
-  const go = useCallback<Go>(
-    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
-    [navigate],
-  )
+  const go: Go = useGo('/spend')
   const tab: (typeof tabs)[number] = search.part ?? 'spend'
   useTitle(tab === 'prices' ? words.tabs.prices : undefined, texts.app.places.spend)
   return (

@@ -1,11 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useId, useState } from 'react'
 import { asProblem, type Problem } from '../api/problem'
 import { money } from '../app/format'
-import { texts } from '../texts'
 import { spend } from '../texts/spend'
-import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say, sayFailed } from '../ui/toast'
 import { type Editing, isAmount, priceId, sameDigits, withPrice } from './prices'
 import { modelsQuery, type Price, type Prices, pricesQuery } from './queries'
@@ -49,14 +48,13 @@ export function PriceForm({ edited, prices, onClose }: Props) {
   const set = (name: keyof Price) => (e: { target: { value: string } }) =>
     setDraft(d => ({ ...d, [name]: e.target.value }))
   const amounts = classes.every(c => isAmount(draft[c]))
-  const send = (e: FormEvent<HTMLFormElement>) => {
-    e.preventDefault()
+  const send = () => {
     setTried(true)
     if (amounts && !save.isPending)
       save.mutate({ ...draft, model: draft.model.trim(), provider: draft.provider.trim() })
   }
   return (
-    <form className="flex flex-col gap-3" onSubmit={send}>
+    <SubmitForm busy={save.isPending} onCancel={onClose} onSend={send} submit={words.save}>
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
         <Field
           autoComplete="off"
@@ -119,15 +117,7 @@ export function PriceForm({ edited, prices, onClose }: Props) {
         </div>
       </fieldset>
       {problem && <Refused draft={draft} prices={prices} problem={problem} was={was} />}
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={save.isPending} look="primary" type="submit">
-          {words.save}
-        </Button>
-      </div>
-    </form>
+    </SubmitForm>
   )
 }
 

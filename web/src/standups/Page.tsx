@@ -19,6 +19,7 @@ import { StandupView } from './StandupView'
 import type { Go, StandupSearch } from './search'
 import type { Brief } from './standup'
 import './print.css'
+import { useGo } from '../app/useGo'
 
 const standupsRoute = getRouteApi('/frame/standups')
 const standupRoute = getRouteApi('/frame/standups/$id')
@@ -44,11 +45,7 @@ async function latestOf(cache: QueryClient, team: string): Promise<Brief | null 
 /** The standups page: a team's latest standup, or that of a day. */
 export function StandupsPage() {
   const search = standupsRoute.useSearch()
-  const navigate = useNavigate({ from: '/standups' })
-  const go = useCallback<Go>(
-    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
-    [navigate],
-  )
+  const go: Go = useGo('/standups')
   const team = search.team ?? executive
   const of = useTeam(team)
   const day = search.day
@@ -93,11 +90,7 @@ export function StandupsPage() {
 export function StandupPage() {
   const { id } = standupRoute.useParams()
   const search = standupRoute.useSearch()
-  const navigate = useNavigate({ from: '/standups/$id' })
-  const go = useCallback<Go>(
-    (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
-    [navigate],
-  )
+  const go: Go = useGo('/standups/$id')
   const one = useQuery(oneQuery(id))
   const team = one.data?.team ?? search.team ?? executive
   const of = useTeam(team)

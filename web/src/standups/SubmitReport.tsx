@@ -2,11 +2,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, take } from '../api/client'
 import { asProblem } from '../api/problem'
-import { texts } from '../texts'
 import { standups } from '../texts/standups'
-import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { TextArea } from '../ui/Field'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { oneQuery } from './queries'
 import type { Standup } from './standup'
@@ -46,12 +45,12 @@ export function SubmitReport({ standup, agent, name, onClose }: Props) {
   const isEmpty = Object.values(parts).every(p => p.trim() === '')
   return (
     <Dialog onClose={onClose} open title={words.fileFor(name)} wide>
-      <form
-        className="flex flex-col gap-3"
-        onSubmit={e => {
-          e.preventDefault()
-          if (!isEmpty && !isOver && !send.isPending) send.mutate()
-        }}
+      <SubmitForm
+        busy={send.isPending}
+        disabled={isEmpty || isOver}
+        onCancel={onClose}
+        onSend={() => !isEmpty && !isOver && !send.isPending && send.mutate()}
+        submit={words.fileSubmit}
       >
         <p className="text-soft">{words.fileText}</p>
         {isOver && (
@@ -76,15 +75,7 @@ export function SubmitReport({ standup, agent, name, onClose }: Props) {
             {problem.message}
           </p>
         )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button look="quiet" onClick={onClose}>
-            {texts.ui.cancel}
-          </Button>
-          <Button busy={send.isPending} disabled={isEmpty || isOver} look="primary" type="submit">
-            {words.fileSubmit}
-          </Button>
-        </div>
-      </form>
+      </SubmitForm>
     </Dialog>
   )
 }

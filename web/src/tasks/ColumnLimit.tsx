@@ -1,11 +1,12 @@
 import { Popover } from '@base-ui/react/popover'
 import { getRouteApi } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { grouped } from '../app/format'
 import { setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
+import { SubmitForm } from '../ui/SubmitForm'
 import { filtersOf, isFiltered } from './search'
 import type { Status } from './task'
 
@@ -52,15 +53,14 @@ export function ColumnLimit({ n, status }: { n: number; status: Status }) {
 function Ask({ status, limit, onEnd }: { status: Status; limit: number | undefined; onEnd: () => void }) {
   const { limits } = useView()
   const [typed, setTyped] = useState(limit === undefined ? '' : String(limit))
-  const submit = (e: FormEvent) => {
-    e.preventDefault()
+  const submit = () => {
     const { [status]: _, ...others } = limits
     const next = Math.floor(Number(typed))
     setView({ limits: next > 0 ? { ...others, [status]: next } : others })
     onEnd()
   }
   return (
-    <form className="flex flex-col gap-2" onSubmit={submit}>
+    <SubmitForm className="gap-2" onSend={submit}>
       <Field
         help={words.limit.help}
         inputMode="numeric"
@@ -75,6 +75,6 @@ function Ask({ status, limit, onEnd }: { status: Status; limit: number | undefin
       <Button className="self-end" look="primary" type="submit">
         {words.save}
       </Button>
-    </form>
+    </SubmitForm>
   )
 }

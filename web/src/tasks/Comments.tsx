@@ -7,6 +7,7 @@ import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
 import { Markdown } from '../ui/Markdown'
+import { SubmitForm } from '../ui/SubmitForm'
 import { Answer } from '../ui/Views'
 import { draftOf, useDraft } from './drafts'
 import { commentsQuery } from './queries'
@@ -83,13 +84,7 @@ function Write({ task }: { task: Task }) {
   })
   const problem = send.error ? asProblem(send.error) : null
   return (
-    <form
-      className="flex flex-col gap-2"
-      onSubmit={e => {
-        e.preventDefault()
-        if (body.trim() && !send.isPending) send.mutate(body)
-      }}
-    >
+    <SubmitForm className="gap-2" onSend={() => body.trim() && !send.isPending && send.mutate(body)}>
       <TextArea
         error={problem ? (problem.of('body') ?? problem.message) : undefined}
         help={words.mention}
@@ -103,6 +98,6 @@ function Write({ task }: { task: Task }) {
       <Button busy={send.isPending} className="self-end" disabled={!body.trim()} type="submit">
         {words.send}
       </Button>
-    </form>
+    </SubmitForm>
   )
 }

@@ -7,6 +7,7 @@ import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select, TextArea } from '../ui/Field'
+import { FormActions } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
 import { draftOf, dropDraft, keepDraft } from './drafts'
@@ -193,17 +194,11 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
           {problem.message}
         </p>
       )}
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
+      <FormActions busy={create.isPending} onCancel={onClose} submit={words.createSubmit}>
         <Button busy={create.isPending} onClick={() => send(true)}>
           {words.createMore}
         </Button>
-        <Button busy={create.isPending} look="primary" type="submit">
-          {words.createSubmit}
-        </Button>
-      </div>
+      </FormActions>
     </form>
   )
 }

@@ -9,6 +9,7 @@ import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
 import type { IconName } from '../ui/Icon'
 import { State, type Tone } from '../ui/State'
+import { SubmitForm } from '../ui/SubmitForm'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { say } from '../ui/toast'
 import { readAgain } from './change'
@@ -164,12 +165,12 @@ function SendForm({ task, holder, onEnd }: { task: Task; holder: Person | undefi
     onError: err => asProblem(err).status > 0 && setKey(newKey()),
   })
   return (
-    <form
-      className="flex flex-col gap-2"
-      onSubmit={e => {
-        e.preventDefault()
-        if (!hand.isPending) hand.mutate()
-      }}
+    <SubmitForm
+      busy={hand.isPending}
+      className="gap-2"
+      onCancel={onEnd}
+      onSend={() => !hand.isPending && hand.mutate()}
+      submit={words.submit}
     >
       <TextArea
         autoFocus
@@ -181,14 +182,6 @@ function SendForm({ task, holder, onEnd }: { task: Task; holder: Person | undefi
         value={note}
       />
       <Refusal error={hand.error} />
-      <div className="flex justify-end gap-2">
-        <Button look="quiet" onClick={onEnd}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={hand.isPending} look="primary" type="submit">
-          {words.submit}
-        </Button>
-      </div>
-    </form>
+    </SubmitForm>
   )
 }

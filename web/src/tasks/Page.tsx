@@ -1,10 +1,11 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
 import { useKeys } from '../app/keys'
 import { knownList } from '../app/prefetch'
 import { askPeople, useMe, usePeople } from '../app/queries'
 import { useTitle } from '../app/title'
+import { useGo } from '../app/useGo'
 import { setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
@@ -31,13 +32,9 @@ export const ask = (cache: QueryClient, search: TaskSearch): Promise<unknown> =>
 /** The tasks as a board or table, with one of them beside the list. */
 export function TasksPage() {
   const search = tasksRoute.useSearch()
-  const navigate = useNavigate({ from: '/tasks' })
   const kept = useView().tasks
   const view = search.view ?? kept
-  const go = useCallback(
-    (change: TaskSearch, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
-    [navigate],
-  )
+  const go: Go = useGo('/tasks')
   const open = useCallback((key: string | undefined) => go({ task: key, tab: undefined }), [go])
   const setBoard = (next: 'board' | 'table') => {
     setView({ tasks: next })

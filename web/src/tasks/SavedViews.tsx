@@ -1,10 +1,11 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { type SavedView, setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field } from '../ui/Field'
 import { Menu, type MenuGroup } from '../ui/Menu'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { addressOf, textOf, without, withView } from './saved'
 import type { Go, TaskSearch } from './search'
@@ -81,12 +82,8 @@ export function SavedViews({ search, view, go }: { search: TaskSearch; view: 'bo
 function Ask({ known, onKeep }: { known: readonly SavedView[]; onKeep: (name: string) => void }) {
   const [name, setName] = useState('')
   const typed = name.trim()
-  const submit = (e: FormEvent) => {
-    e.preventDefault()
-    if (typed) onKeep(typed)
-  }
   return (
-    <form className="flex flex-col gap-3" onSubmit={submit}>
+    <SubmitForm onSend={() => typed && onKeep(typed)}>
       <Field
         autoComplete="off"
         help={known.some(v => v.name === typed) ? words.again : words.help}
@@ -101,6 +98,6 @@ function Ask({ known, onKeep }: { known: readonly SavedView[]; onKeep: (name: st
           {words.submit}
         </Button>
       </div>
-    </form>
+    </SubmitForm>
   )
 }

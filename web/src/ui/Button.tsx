@@ -16,7 +16,7 @@ export function buttonClass(look: keyof typeof looks = 'plain', more = ''): stri
 interface Props extends Omit<ComponentProps<'button'>, 'className'> {
   look?: keyof typeof looks
   icon?: IconName
-  busy?: boolean
+  busy?: boolean | undefined
   className?: string
   children: ReactNode
 }

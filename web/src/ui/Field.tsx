@@ -7,8 +7,8 @@ interface FieldProps {
   label: string
   help?: ReactNode
   error?: string | undefined
-  hideLabel?: boolean
-  className?: string
+  hideLabel?: boolean | undefined
+  className?: string | undefined
 }
 
 /** A control with its label, help, and error, linked for screen readers. */
@@ -56,13 +56,7 @@ export function Field({
   ...input
 }: FieldProps & Omit<ComponentProps<'input'>, 'className' | 'id'> & { after?: ReactNode }) {
   const id = useId()
-  const p = {
-    label,
-    help,
-    ...(error ? { error } : {}),
-    ...(hideLabel ? { hideLabel } : {}),
-    ...(className ? { className } : {}),
-  }
+  const p = { label, help, error, hideLabel, className }
   return (
     <Wrapped id={id} {...p}>
       <span className="relative flex">
@@ -86,13 +80,7 @@ export function TextArea({
   ...input
 }: FieldProps & Omit<ComponentProps<'textarea'>, 'className' | 'id'>) {
   const id = useId()
-  const p = {
-    label,
-    help,
-    ...(error ? { error } : {}),
-    ...(hideLabel ? { hideLabel } : {}),
-    ...(className ? { className } : {}),
-  }
+  const p = { label, help, error, hideLabel, className }
   return (
     <Wrapped id={id} {...p}>
       <textarea {...input} {...tied(id, p)} className={`${inputClass} min-h-16 resize-y py-1.5 leading-5`} />
@@ -116,13 +104,7 @@ export function Select({
   ...input
 }: FieldProps & Omit<ComponentProps<'select'>, 'className' | 'id'> & { choices: readonly Choice[] }) {
   const id = useId()
-  const p = {
-    label,
-    help,
-    ...(error ? { error } : {}),
-    ...(hideLabel ? { hideLabel } : {}),
-    ...(className ? { className } : {}),
-  }
+  const p = { label, help, error, hideLabel, className }
   return (
     <Wrapped id={id} {...p}>
       <select {...input} {...tied(id, p)} className={`${inputClass} h-8 pointer-coarse:h-10`}>

@@ -12,18 +12,15 @@ const tones: Record<Tone, { icon: IconName; text: string; tint: string }> = {
   done: { icon: 'check', text: 'text-done', tint: 'bg-done-tint' },
 }
 
-/** A status as icon, word, and color, so that none of them is needed alone. */
-export function State({
-  tone,
-  icon,
-  children,
-  title,
-}: {
+interface Props {
   tone: Tone
   icon?: IconName
   children: ReactNode
   title?: string
-}) {
+}
+
+/** A status as icon, word, and color, so that none of them is needed alone. */
+export function State({ tone, icon, children, title }: Props) {
   const t = tones[tone]
   return (
     // Aligned on the text's baseline, to sit beside other text.
@@ -35,17 +32,7 @@ export function State({
 }
 
 /** A status with a background, to stand out. */
-export function Badge({
-  tone,
-  icon,
-  children,
-  title,
-}: {
-  tone: Tone
-  icon?: IconName
-  children: ReactNode
-  title?: string
-}) {
+export function Badge({ tone, icon, children, title }: Props) {
   const t = tones[tone]
   return (
     <span

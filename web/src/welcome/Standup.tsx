@@ -14,6 +14,7 @@ import { welcome } from '../texts/welcome'
 import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { State } from '../ui/State'
+import { SubmitForm } from '../ui/SubmitForm'
 import { Answer } from '../ui/Views'
 import { adminScope } from './Connect'
 import { NotConnected } from './NotConnected'
@@ -46,12 +47,9 @@ function Form({ scopes }: { scopes: readonly string[] }) {
   const lacks = !scopes.includes('operator.admin') || (set.error && asProblem(set.error).code === 'missing_scope')
   const address = refused(set.error, 'service_url')
   return (
-    <form
-      className="flex max-w-md flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        const data = new FormData(e.currentTarget)
-        const text = (name: string) => String(data.get(name) ?? '').trim()
+    <SubmitForm
+      className="max-w-md gap-3"
+      onSend={text => {
         const expr = cronAt(text('time'), text('days'))
         if (!expr) return
         const url = text('url')
@@ -108,7 +106,7 @@ function Form({ scopes }: { scopes: readonly string[] }) {
           {words.create}
         </Button>
       </div>
-    </form>
+    </SubmitForm>
   )
 }
 
