@@ -1,14 +1,13 @@
 import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
-import type { IconName } from '../ui/Icon'
-import { Badge, State, type Tone } from '../ui/State'
+import { Badge, type Look, State } from '../ui/State'
 import type { Agent, AgentDetails } from './agent'
 
 const words = agentTexts
 
 type Word = keyof typeof words.presence
 
-const looks: Record<Word, { tone: Tone; icon: IconName }> = {
+const looks: Record<Word, Look> = {
   active: { tone: 'active', icon: 'pulse' },
   idle: { tone: 'idle', icon: 'sleep' },
   offline: { tone: 'danger', icon: 'off' },

@@ -1,13 +1,13 @@
 import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
 import { Icon, type IconName } from '../ui/Icon'
-import { State, type Tone } from '../ui/State'
+import { type Look, State } from '../ui/State'
 import { TextLink } from '../ui/TextLink'
 import { type Item, subjectHref, type Told } from './item'
 
 const words = inboxWords
 
-const severityLook: Record<Item['severity'], { tone: Tone; icon: IconName }> = {
+const severityLook: Record<Item['severity'], Look> = {
   urgent: { tone: 'danger', icon: 'warning' },
   high: { tone: 'attention', icon: 'up' },
   medium: { tone: 'idle', icon: 'sleep' },
@@ -15,12 +15,10 @@ const severityLook: Record<Item['severity'], { tone: Tone; icon: IconName }> = {
 }
 
 export const SeverityMark = ({ of }: { of: Item['severity'] }) => (
-  <State icon={severityLook[of].icon} tone={severityLook[of].tone}>
-    {words.severity[of]}
-  </State>
+  <State {...severityLook[of]}>{words.severity[of]}</State>
 )
 
-const stateLook: Record<Item['state'], { tone: Tone; icon: IconName }> = {
+const stateLook: Record<Item['state'], Look> = {
   open: { tone: 'attention', icon: 'inbox' },
   acked: { tone: 'active', icon: 'check' },
   snoozed: { tone: 'idle', icon: 'clock' },
@@ -29,7 +27,7 @@ const stateLook: Record<Item['state'], { tone: Tone; icon: IconName }> = {
 
 /** The status of an item; for snoozed items also until when. */
 export const StateMark = ({ of }: { of: Told }) => (
-  <State icon={stateLook[of.state].icon} tone={stateLook[of.state].tone}>
+  <State {...stateLook[of.state]}>
     {words.state[of.state]}
     {of.snoozed_until !== null && (
       <span>

@@ -9,7 +9,7 @@ import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
 import { LoadMore } from '../ui/LoadMore'
-import { Answer, Empty } from '../ui/Views'
+import { Answer, Empty, NewRows, NoneFit } from '../ui/Views'
 import { cleared, Filters } from './Filters'
 import { ItemList } from './ItemList'
 import { Panel } from './Panel'
@@ -59,13 +59,7 @@ function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: ItemA
   return (
     <div className="min-h-0 grow overflow-y-auto">
       <h2 className="sr-only">{texts.app.places.inbox}</h2>
-      {waiting > 0 && (
-        <div className="flex justify-center py-1">
-          <Button icon="up" onClick={show}>
-            {texts.ui.newRows(waiting)}
-          </Button>
-        </div>
-      )}
+      <NewRows count={waiting} onShow={show} />
       <Answer of={asked} what={words.what}>
         {items =>
           items.length === 0 ? (
@@ -82,11 +76,7 @@ function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: ItemA
 
 function Nothing({ filtered, go }: { filtered: boolean; go: Go }) {
   return filtered ? (
-    <Empty
-      action={<Button onClick={() => go(cleared)}>{words.filters.clear}</Button>}
-      icon="filter"
-      title={words.noneFit}
-    />
+    <NoneFit clear={words.filters.clear} onClear={() => go(cleared)} title={words.noneFit} />
   ) : (
     <Empty
       action={<Button onClick={() => go({ state: 'resolved', order: '-last' })}>{words.seeResolved}</Button>}

@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
-import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
-import { Button, IconButton } from '../ui/Button'
+import { Button } from '../ui/Button'
 import { Select } from '../ui/Field'
 import { Markdown } from '../ui/Markdown'
 import { Menu } from '../ui/Menu'
+import { SidePanel } from '../ui/SidePanel'
 import { Answer } from '../ui/Views'
 import { KindMark, SeverityMark, StateMark, SubjectLink } from './Bits'
 import { History } from './History'
@@ -20,24 +19,9 @@ const words = inboxWords
 /** An item beside the list, or over it on a phone. */
 export function Panel({ id, verbs, onClose }: { id: string; verbs: ItemActions; onClose: () => void }) {
   const asked = useQuery(oneQuery(id))
-  const ref = useRef<HTMLElement>(null)
-  useEffect(() => {
-    ref.current?.focus()
-  }, [])
   return (
-    <aside
-      ref={ref}
-      aria-label={words.one}
-      className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[30rem] lg:shrink-0 lg:border-line lg:border-l"
-      onKeyDown={e => {
-        if (e.key === 'Escape' && !e.defaultPrevented) {
-          e.stopPropagation()
-          onClose()
-        }
-      }}
-      tabIndex={-1}
-    >
-      <header className="flex h-10 shrink-0 items-center gap-3 border-line border-b pr-2 pl-4">
+    <SidePanel
+      header={
         <span className="flex min-w-0 grow items-center gap-3">
           {asked.data ? (
             <>
@@ -50,26 +34,26 @@ export function Panel({ id, verbs, onClose }: { id: string; verbs: ItemActions; 
             words.one
           )}
         </span>
-        <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
-      </header>
-      <div className="grow overflow-y-auto px-4 py-3">
-        <Answer of={asked} what={words.oneWhat}>
-          {item => (
-            <div className="flex flex-col gap-4">
-              <h2 className="wrap-anywhere font-semibold text-lg" tabIndex={-1}>
-                <bdi>{item.title}</bdi>
-              </h2>
-              <Do item={item} verbs={verbs} />
-              <Facts item={item} />
-              <Assign item={item} verbs={verbs} />
-              {item.resolution && <Resolution of={item.resolution} />}
-              {item.detail ? <Markdown text={item.detail} /> : <p className="text-soft">{words.noDetail}</p>}
-              <History id={item.id} />
-            </div>
-          )}
-        </Answer>
-      </div>
-    </aside>
+      }
+      label={words.one}
+      onClose={onClose}
+    >
+      <Answer of={asked} what={words.oneWhat}>
+        {item => (
+          <div className="flex flex-col gap-4">
+            <h2 className="wrap-anywhere font-semibold text-lg" tabIndex={-1}>
+              <bdi>{item.title}</bdi>
+            </h2>
+            <Do item={item} verbs={verbs} />
+            <Facts item={item} />
+            <Assign item={item} verbs={verbs} />
+            {item.resolution && <Resolution of={item.resolution} />}
+            {item.detail ? <Markdown text={item.detail} /> : <p className="text-soft">{words.noDetail}</p>}
+            <History id={item.id} />
+          </div>
+        )}
+      </Answer>
+    </SidePanel>
   )
 }
 

@@ -5,10 +5,8 @@ import { ItemList } from '../inbox/ItemList'
 import { needs, type Told } from '../inbox/item'
 import { useItemActions } from '../inbox/useItemActions'
 import { useItems } from '../inbox/useItems'
-import { texts } from '../texts'
 import { now as nowWords } from '../texts/now'
-import { Button } from '../ui/Button'
-import { Answer } from '../ui/Views'
+import { Answer, NewRows } from '../ui/Views'
 import { Card, Nothing } from './Card'
 
 const words = nowWords.needs
@@ -25,13 +23,7 @@ export function NeedsYou({ className }: { className: string }) {
   const { asked, waiting, show } = useItems(filters, needed)
   return (
     <Card className={className} title={words.title} to={{ path: '/inbox', label: words.toInbox }}>
-      {waiting > 0 && (
-        <div className="flex justify-center py-1">
-          <Button icon="up" onClick={show}>
-            {texts.ui.newRows(waiting)}
-          </Button>
-        </div>
-      )}
+      <NewRows count={waiting} onShow={show} />
       <Answer of={asked} rows={3} what={words.what}>
         {items =>
           items.length === 0 ? (

@@ -10,9 +10,8 @@ import { now as nowWords } from '../texts/now'
 import { Button, IconButton } from '../ui/Button'
 import { Clock } from '../ui/Clock'
 import { saveCsv } from '../ui/csv'
-import type { IconName } from '../ui/Icon'
 import { Scroller } from '../ui/Scroller'
-import { State, type Tone } from '../ui/State'
+import { type Look, State } from '../ui/State'
 import { say, sayFailed } from '../ui/toast'
 import { Answer, Partial } from '../ui/Views'
 import { Card, Nothing } from './Card'
@@ -37,7 +36,7 @@ import {
 
 const words = nowWords.runs
 
-const look: Record<Shown, { tone: Tone; icon: IconName }> = {
+const look: Record<Shown, Look> = {
   missed: { tone: 'danger', icon: 'blocked' },
   failed: { tone: 'danger', icon: 'error' },
   late: { tone: 'attention', icon: 'clock' },
@@ -50,9 +49,7 @@ const look: Record<Shown, { tone: Tone; icon: IconName }> = {
 }
 
 const SlotMark = ({ of, n }: { of: Shown; n?: number }) => (
-  <State icon={look[of].icon} tone={look[of].tone}>
-    {n === undefined ? words.state[of] : words.counts(n, words.state[of])}
-  </State>
+  <State {...look[of]}>{n === undefined ? words.state[of] : words.counts(n, words.state[of])}</State>
 )
 
 interface Props {

@@ -5,8 +5,7 @@ import { asProblem } from '../api/problem'
 import { useZone } from '../app/config'
 import { draftOf, dropDraft, keepDraft } from '../tasks/drafts'
 import { schedules as scheduleTexts } from '../texts/schedules'
-import { Button } from '../ui/Button'
-import { Dialog } from '../ui/Dialog'
+import { DraftDialog } from '../ui/DraftDialog'
 import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
@@ -23,41 +22,18 @@ interface Props {
 
 /** The dialog for a new cron job. */
 export function Create({ open, onClose, onDone }: Props & { open: boolean }) {
-  const [asking, setAsking] = useState(false)
-  if (asking && !open) setAsking(false) // created, or closed by navigation
-  const close = () => {
-    const was = written()
-    if (was && isBegun(was.draft)) setAsking(true)
-    else throwAway()
-  }
-  const throwAway = () => {
-    dropDraft(...kept)
-    setAsking(false)
-    onClose()
-  }
-  const writeOn = () => {
-    setAsking(false)
-    setTimeout(() => document.querySelector<HTMLElement>('[role=dialog] textarea')?.focus())
-  }
   return (
-    <Dialog onClose={asking ? writeOn : close} open={open} title={asking ? words.notCreated : words.create} wide>
-      <div hidden={asking}>
-        <Form onClose={close} onDone={onDone} />
-      </div>
-      {asking && (
-        <>
-          <p>{words.notCreatedText}</p>
-          <div className="mt-4 flex flex-wrap justify-end gap-2">
-            <Button look="danger" onClick={throwAway}>
-              {words.throwAway}
-            </Button>
-            <Button autoFocus look="primary" onClick={writeOn}>
-              {words.writeOn}
-            </Button>
-          </div>
-        </>
-      )}
-    </Dialog>
+    <DraftDialog
+      drop={() => dropDraft(...kept)}
+      field="textarea"
+      isBegun={isWritten}
+      onClose={onClose}
+      open={open}
+      wide
+      words={words}
+    >
+      {close => <Form onClose={close} onDone={onDone} />}
+    </DraftDialog>
   )
 }
 
@@ -70,6 +46,11 @@ interface Written {
 }
 
 const written = (): Written | null => JSON.parse(draftOf(...kept) || 'null') as Written | null
+
+function isWritten(): boolean {
+  const was = written()
+  return was !== null && isBegun(was.draft)
+}
 
 function Form({ onClose, onDone }: Props) {
   const cache = useQueryClient()

@@ -1,7 +1,7 @@
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { type Difference, type Draft, diff, diffLines, rebase } from './draft'
-import { head, heading, Wide } from './Small'
+import { Wide } from './Small'
 
 const words = scheduleTexts.form
 const value = 'wrap-anywhere min-w-32 py-1.5 pr-4 align-top whitespace-pre-wrap'
@@ -14,35 +14,24 @@ export function Changes({ of }: { of: readonly Difference[] }) {
   return (
     <div className="flex flex-col gap-3">
       {short.length > 0 && (
-        <Wide label={words.changes}>
-          <thead className={head}>
-            <tr>
-              {[words.field, words.from, words.to].map(name => (
-                <th key={name} className={heading} scope="col">
-                  {name}
-                </th>
-              ))}
+        <Wide heads={[words.field, words.from, words.to]} label={words.changes}>
+          {short.map(d => (
+            <tr key={d.field} className="border-line border-t">
+              <th className="py-1.5 pr-4 text-left align-top font-normal text-soft" scope="row">
+                {d.label}
+              </th>
+              <td className={value}>
+                <del className="no-underline">
+                  <bdi>{d.from || '–'}</bdi>
+                </del>
+              </td>
+              <td className={`${value} font-medium`}>
+                <ins className="no-underline">
+                  <bdi>{d.to || '–'}</bdi>
+                </ins>
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {short.map(d => (
-              <tr key={d.field} className="border-line border-t">
-                <th className="py-1.5 pr-4 text-left align-top font-normal text-soft" scope="row">
-                  {d.label}
-                </th>
-                <td className={value}>
-                  <del className="no-underline">
-                    <bdi>{d.from || '–'}</bdi>
-                  </del>
-                </td>
-                <td className={`${value} font-medium`}>
-                  <ins className="no-underline">
-                    <bdi>{d.to || '–'}</bdi>
-                  </ins>
-                </td>
-              </tr>
-            ))}
-          </tbody>
+          ))}
         </Wide>
       )}
       {message && <Lines of={message} />}
@@ -92,30 +81,19 @@ export function Conflict({ read, theirs, yours, busy, onTheirs, onOverwrite }: C
       <p className="text-attention" role="alert">
         {words.conflict}
       </p>
-      <Wide label={words.changes}>
-        <thead className={head}>
-          <tr>
-            {[words.field, words.read, words.theirs, words.yours].map(name => (
-              <th key={name} className={heading} scope="col">
-                {name}
-              </th>
+      <Wide heads={[words.field, words.read, words.theirs, words.yours]} label={words.changes}>
+        {[...changed].map(([field, label]) => (
+          <tr key={field} className="border-line border-t">
+            <th className="py-1.5 pr-4 text-left align-top font-normal text-soft" scope="row">
+              {label}
+            </th>
+            {[read, theirs, wanted].map((d, i) => (
+              <td key={[words.read, words.theirs, words.yours][i]} className={value}>
+                <bdi>{d[field] || '–'}</bdi>
+              </td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {[...changed].map(([field, label]) => (
-            <tr key={field} className="border-line border-t">
-              <th className="py-1.5 pr-4 text-left align-top font-normal text-soft" scope="row">
-                {label}
-              </th>
-              {[read, theirs, wanted].map((d, i) => (
-                <td key={[words.read, words.theirs, words.yours][i]} className={value}>
-                  <bdi>{d[field] || '–'}</bdi>
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
+        ))}
       </Wide>
       <div className="flex flex-wrap justify-end gap-2">
         <Button onClick={onTheirs}>{words.takeTheirs}</Button>

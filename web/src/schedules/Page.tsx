@@ -13,7 +13,7 @@ import { Button, buttonClass } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Icon } from '../ui/Icon'
 import { useHeldRows } from '../ui/useHeldRows'
-import { Answer, Empty, Partial } from '../ui/Views'
+import { Answer, Empty, NewRows, NoneFit, Partial } from '../ui/Views'
 import { AddStandup } from './AddStandup'
 import { Counts } from './Counts'
 import { Create } from './Create'
@@ -143,21 +143,11 @@ function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
         </Partial>
       )}
       {cut && <Partial>{words.tooMany}</Partial>}
-      {held.waiting > 0 && (
-        <div className="flex shrink-0 justify-center py-1">
-          <Button icon="up" onClick={held.show}>
-            {texts.ui.newRows(held.waiting)}
-          </Button>
-        </div>
-      )}
+      <NewRows count={held.waiting} onShow={held.show} />
       {rows.length === 0 ? (
-        <Empty
-          action={
-            <Button onClick={() => go({ q: undefined, agent: undefined, show: undefined })}>
-              {words.filters.clear}
-            </Button>
-          }
-          icon="filter"
+        <NoneFit
+          clear={words.filters.clear}
+          onClear={() => go({ q: undefined, agent: undefined, show: undefined })}
           title={words.noneFit}
         />
       ) : (

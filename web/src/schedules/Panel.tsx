@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { Problem } from '../api/problem'
 import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { Button, IconButton } from '../ui/Button'
 import { Menu } from '../ui/Menu'
+import { SidePanel } from '../ui/SidePanel'
 import { State } from '../ui/State'
 import { Tabs } from '../ui/Tabs'
 import { Answer, Empty, Partial } from '../ui/Views'
@@ -38,47 +39,37 @@ interface Props {
 export function Panel({ id, tab, form, go, onClose }: Props) {
   const asked = useQuery(jobQuery(id))
   const { menu } = useJobActions(go)
-  const ref = useRef<HTMLElement>(null)
-  useEffect(() => {
-    ref.current?.focus()
-  }, [])
   const gone = asked.error instanceof Problem && asked.error.status === 404
   return (
     <>
-      <aside
-        ref={ref}
-        aria-label={asked.data?.name ?? words.oneWhat}
-        className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[34rem] lg:shrink-0 lg:border-line lg:border-l"
-        onKeyDown={e => {
-          if (e.key === 'Escape' && !e.defaultPrevented) {
-            e.stopPropagation()
-            onClose()
-          }
-        }}
-        tabIndex={-1}
+      <SidePanel
+        header={
+          <>
+            <span className="min-w-0 grow truncate text-soft">
+              {asked.data && <AgentName id={asked.data.agentId} />}
+            </span>
+            {asked.data && !gone && (
+              <Menu
+                groups={menu(asked.data)}
+                trigger={<IconButton icon="more" label={words.actions(asked.data.name)} />}
+              />
+            )}
+          </>
+        }
+        label={asked.data?.name ?? words.oneWhat}
+        onClose={onClose}
+        width="lg:w-[34rem]"
       >
-        <header className="flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
-          <span className="min-w-0 grow truncate text-soft">{asked.data && <AgentName id={asked.data.agentId} />}</span>
-          {asked.data && !gone && (
-            <Menu
-              groups={menu(asked.data)}
-              trigger={<IconButton icon="more" label={words.actions(asked.data.name)} />}
-            />
-          )}
-          <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
-        </header>
-        <div className="grow overflow-y-auto px-4 py-3">
-          {gone ? (
-            <Empty icon="schedules" title={words.gone}>
-              {words.goneText}
-            </Empty>
-          ) : (
-            <Answer of={asked} what={words.oneWhat}>
-              {job => <Parts go={go} job={job} tab={tab} />}
-            </Answer>
-          )}
-        </div>
-      </aside>
+        {gone ? (
+          <Empty icon="schedules" title={words.gone}>
+            {words.goneText}
+          </Empty>
+        ) : (
+          <Answer of={asked} what={words.oneWhat}>
+            {job => <Parts go={go} job={job} tab={tab} />}
+          </Answer>
+        )}
+      </SidePanel>
       {/* Outside the panel, so that Escape in a dialog doesn't close the panel. */}
       {asked.data && !gone && (
         <>

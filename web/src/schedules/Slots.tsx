@@ -5,7 +5,7 @@ import { Answer, Partial } from '../ui/Views'
 import { type Job, zoneOf } from './job'
 import { shownSlots, slotsQuery } from './queries'
 import { DotRow, SlotMark } from './SlotDots'
-import { cell, head, heading, Wide } from './Small'
+import { cell, Wide } from './Small'
 import { lastSlots } from './slots'
 import { shortIn } from './times'
 
@@ -28,28 +28,17 @@ export function Slots({ job }: { job: Job }) {
           <div className="flex flex-col gap-2">
             <DotRow slots={past.slice(-shownSlots)} zone={zone} />
             {past.length > most && <Partial>{words.slotsCut}</Partial>}
-            <Wide label={words.tabs.slots}>
-              <thead className={head}>
-                <tr>
-                  {[words.due(zone), words.became, words.began].map(name => (
-                    <th key={name} className={heading} scope="col">
-                      {name}
-                    </th>
-                  ))}
+            <Wide heads={[words.due(zone), words.became, words.began]} label={words.tabs.slots}>
+              {rows.map(s => (
+                <tr key={s.due_at} className="border-line border-t">
+                  <td className={cell}>{shortIn(s.due_at, zone)}</td>
+                  <td className="wrap-anywhere min-w-36 py-1 pr-4">
+                    <SlotMark of={s.state} />
+                    {s.reason && <bdi className="block text-soft">{s.reason}</bdi>}
+                  </td>
+                  <td className={cell}>{s.started_at ? shortIn(s.started_at, zone) : '–'}</td>
                 </tr>
-              </thead>
-              <tbody>
-                {rows.map(s => (
-                  <tr key={s.due_at} className="border-line border-t">
-                    <td className={cell}>{shortIn(s.due_at, zone)}</td>
-                    <td className="wrap-anywhere min-w-36 py-1 pr-4">
-                      <SlotMark of={s.state} />
-                      {s.reason && <bdi className="block text-soft">{s.reason}</bdi>}
-                    </td>
-                    <td className={cell}>{s.started_at ? shortIn(s.started_at, zone) : '–'}</td>
-                  </tr>
-                ))}
-              </tbody>
+              ))}
             </Wide>
           </div>
         )

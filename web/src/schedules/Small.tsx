@@ -2,15 +2,24 @@ import type { ReactNode } from 'react'
 import { useAgentNames } from '../sessions/Bits'
 import { Scroller } from '../ui/Scroller'
 
-export const head = 'text-left text-soft text-xs'
-export const heading = 'py-1 pr-4 font-normal whitespace-nowrap'
 export const cell = 'py-1 pr-4 align-top whitespace-nowrap'
 
 /** A small table that scrolls horizontally if it is too wide. */
-export function Wide({ label, children }: { label: string; children: ReactNode }) {
+export function Wide({ label, heads, children }: { label: string; heads: readonly string[]; children: ReactNode }) {
   return (
     <Scroller label={label}>
-      <table className="w-full">{children}</table>
+      <table className="w-full">
+        <thead className="text-left text-soft text-xs">
+          <tr>
+            {heads.map(name => (
+              <th key={name} className="whitespace-nowrap py-1 pr-4 font-normal" scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
     </Scroller>
   )
 }

@@ -5,13 +5,12 @@ import { useTicking } from '../app/clock'
 import { age, money, tokens, unknown } from '../app/format'
 import { queries } from '../app/queries'
 import { sessions as sessionsWords } from '../texts/sessions'
-import type { IconName } from '../ui/Icon'
-import { Badge, State, type Tone } from '../ui/State'
+import { Badge, type Look, State } from '../ui/State'
 import { type Archived, nameOf, partsOf, type Session, type Standing, standing } from './session'
 
 const words = sessionsWords
 
-const looks: Record<Standing, { tone: Tone; icon: IconName }> = {
+const looks: Record<Standing, Look> = {
   active: { tone: 'active', icon: 'pulse' },
   stalled: { tone: 'attention', icon: 'warning' },
   failed: { tone: 'danger', icon: 'error' },

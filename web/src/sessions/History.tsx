@@ -6,7 +6,7 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import type { TableColumn } from '../ui/Table'
-import { Empty, Failed, Skeleton, Stale } from '../ui/Views'
+import { Empty, Failed, NoneFit, Skeleton, Stale } from '../ui/Views'
 import { costOf, EndMark, kindName, modelName, NameAndLast, TaskLink, useAgentNames } from './Bits'
 import { historyQuery } from './queries'
 import { Rows } from './Rows'
@@ -65,11 +65,7 @@ export function History({ search, go }: { search: SessionsSearch; go: Go }) {
 
 function Nothing({ filtered, go }: { filtered: boolean; go: Go }) {
   return filtered ? (
-    <Empty
-      action={<Button onClick={() => go(cleared)}>{words.filters.clear}</Button>}
-      icon="filter"
-      title={words.noneFit}
-    />
+    <NoneFit clear={words.filters.clear} onClear={() => go(cleared)} title={words.noneFit} />
   ) : (
     <Empty
       action={<Button onClick={() => go({ show: undefined })}>{words.historyEmptyAction}</Button>}

@@ -10,7 +10,7 @@ import { Flash } from '../ui/Flash'
 import { Gauge } from '../ui/Gauge'
 import type { TableColumn } from '../ui/Table'
 import { useHeldRows } from '../ui/useHeldRows'
-import { Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
+import { Empty, Failed, NewRows, NoneFit, Partial, Skeleton, Stale } from '../ui/Views'
 import { costOf, kindName, modelName, NameAndLast, StandingMark, TaskLink, TokensOf, useAgentNames } from './Bits'
 import { LastKnown } from './LastKnown'
 import { canonical } from './liveSessions'
@@ -66,13 +66,7 @@ export function Live({ search, go }: Props) {
       {away && <UnavailableLine />}
       {asked.error ? <Stale error={asked.error} since={asked.dataUpdatedAt} /> : null}
       {more !== 0 && <Partial>{more === null ? words.manyMore : words.more(more)}</Partial>}
-      {held.waiting > 0 && (
-        <div className="flex shrink-0 justify-center py-1">
-          <Button icon="up" onClick={held.show}>
-            {texts.ui.newRows(held.waiting)}
-          </Button>
-        </div>
-      )}
+      <NewRows count={held.waiting} onShow={held.show} />
       {held.rows.length === 0 ? (
         <Nothing filtered={isFiltered(search)} go={go} />
       ) : (
@@ -83,14 +77,7 @@ export function Live({ search, go }: Props) {
 }
 
 function Nothing({ filtered, go }: { filtered: boolean; go: Go }) {
-  if (filtered)
-    return (
-      <Empty
-        action={<Button onClick={() => go(cleared)}>{words.filters.clear}</Button>}
-        icon="filter"
-        title={words.noneFit}
-      />
-    )
+  if (filtered) return <NoneFit clear={words.filters.clear} onClear={() => go(cleared)} title={words.noneFit} />
   return (
     <Empty
       action={

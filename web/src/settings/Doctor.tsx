@@ -4,8 +4,7 @@ import { span } from '../app/format'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
-import type { IconName } from '../ui/Icon'
-import { State, type Tone } from '../ui/State'
+import { type Look, State } from '../ui/State'
 import { Failed, Stale } from '../ui/Views'
 import { Command, Group, Note } from './Bits'
 import { doctorQuery } from './queries'
@@ -13,7 +12,7 @@ import { type Check, checklist, copyable } from './rules'
 
 const words = settings.gateway
 
-const looks: Record<Check['state'], { tone: Tone; icon: IconName }> = {
+const looks: Record<Check['state'], Look> = {
   ok: { tone: 'active', icon: 'check' },
   failed: { tone: 'danger', icon: 'error' },
   not_reached: { tone: 'idle', icon: 'off' },

@@ -2,14 +2,13 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
-import type { IconName } from '../ui/Icon'
 import { Markdown } from '../ui/Markdown'
-import { Badge, State, type Tone } from '../ui/State'
+import { Badge, type Look, State } from '../ui/State'
 import { clipped, type Report, type Stand } from './standup'
 
 const words = standups
 
-export const standLook: Record<Stand, { tone: Tone; icon: IconName }> = {
+export const standLook: Record<Stand, Look> = {
   opened: { tone: 'attention', icon: 'standups' },
   running: { tone: 'active', icon: 'pulse' },
   completed: { tone: 'done', icon: 'check' },
@@ -18,13 +17,9 @@ export const standLook: Record<Stand, { tone: Tone; icon: IconName }> = {
   not_run: { tone: 'attention', icon: 'clock' },
 }
 
-export const StandMark = ({ of }: { of: Stand }) => (
-  <Badge icon={standLook[of].icon} tone={standLook[of].tone}>
-    {words.stand[of]}
-  </Badge>
-)
+export const StandMark = ({ of }: { of: Stand }) => <Badge {...standLook[of]}>{words.stand[of]}</Badge>
 
-const reportLook: Record<Report['status'], { tone: Tone; icon: IconName }> = {
+const reportLook: Record<Report['status'], Look> = {
   pending: { tone: 'idle', icon: 'sleep' },
   asked: { tone: 'active', icon: 'pulse' },
   answered: { tone: 'done', icon: 'check' },

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { standups } from '../texts/standups'
-import { Icon, type IconName } from '../ui/Icon'
-import { Badge, type Tone } from '../ui/State'
+import { Icon } from '../ui/Icon'
+import { Badge, type Look } from '../ui/State'
 import { dayText, Long, Part, TaskLink } from './Bits'
 import { CreateTask } from './CreateTask'
 import { type Blocker, type Fate, fateOf, type Standup } from './standup'
@@ -10,7 +10,7 @@ import type { NameOf } from './useAgentName'
 const words = standups
 const w = words.blocker
 
-const fateLook: Record<Fate, { tone: Tone; icon: IconName }> = {
+const fateLook: Record<Fate, Look> = {
   open: { tone: 'danger', icon: 'blocked' },
   decided: { tone: 'attention', icon: 'comment' },
   escalated: { tone: 'attention', icon: 'up' },

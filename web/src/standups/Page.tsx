@@ -7,6 +7,7 @@ import { configQuery, useZone } from '../app/config'
 import { dayIn } from '../app/days'
 import { known } from '../app/prefetch'
 import { useTitle } from '../app/title'
+import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { standups } from '../texts/standups'
 import { Select } from '../ui/Field'
@@ -19,7 +20,6 @@ import { StandupView } from './StandupView'
 import type { Go, StandupSearch } from './search'
 import type { Brief } from './standup'
 import './print.css'
-import { useGo } from '../app/useGo'
 
 const standupsRoute = getRouteApi('/frame/standups')
 const standupRoute = getRouteApi('/frame/standups/$id')

@@ -2,13 +2,12 @@ import { useTicking } from '../app/clock'
 import { day, moment } from '../app/format'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
-import type { IconName } from '../ui/Icon'
-import { Badge, State, type Tone } from '../ui/State'
+import { Badge, type Look, State } from '../ui/State'
 import type { Status, Task, TaskCard } from './task'
 
 const words = texts.tasks
 
-const priorityLook: Record<Task['priority'], { tone: Tone; icon: IconName }> = {
+const priorityLook: Record<Task['priority'], Look> = {
   urgent: { tone: 'danger', icon: 'warning' },
   high: { tone: 'attention', icon: 'up' },
   medium: { tone: 'idle', icon: 'sleep' },
@@ -16,12 +15,10 @@ const priorityLook: Record<Task['priority'], { tone: Tone; icon: IconName }> = {
 }
 
 export const PriorityMark = ({ of }: { of: Task['priority'] }) => (
-  <State icon={priorityLook[of].icon} tone={priorityLook[of].tone}>
-    {words.priority[of]}
-  </State>
+  <State {...priorityLook[of]}>{words.priority[of]}</State>
 )
 
-export const statusLook: Record<Status, { tone: Tone; icon: IconName }> = {
+export const statusLook: Record<Status, Look> = {
   backlog: { tone: 'idle', icon: 'archive' },
   todo: { tone: 'idle', icon: 'tasks' },
   in_progress: { tone: 'active', icon: 'pulse' },
@@ -29,11 +26,7 @@ export const statusLook: Record<Status, { tone: Tone; icon: IconName }> = {
   done: { tone: 'done', icon: 'check' },
 }
 
-export const StatusMark = ({ of }: { of: Status }) => (
-  <State icon={statusLook[of].icon} tone={statusLook[of].tone}>
-    {words.status[of]}
-  </State>
-)
+export const StatusMark = ({ of }: { of: Status }) => <State {...statusLook[of]}>{words.status[of]}</State>
 
 export const nameOf = (id: string | null, people: ReadonlyMap<string, Person>): string =>
   id === null ? words.unassigned : (people.get(id)?.name ?? words.somebody)

@@ -5,7 +5,7 @@ import { asProblem } from '../api/problem'
 import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
-import { Dialog } from '../ui/Dialog'
+import { DraftDialog } from '../ui/DraftDialog'
 import { Field, Select, TextArea } from '../ui/Field'
 import { FormActions } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
@@ -27,40 +27,17 @@ interface Props {
 
 /** The dialog for a new task. */
 export function Create({ open, onClose, onCreated, defaults }: Props) {
-  const [asking, setAsking] = useState(false)
-  if (asking && !open) setAsking(false) // created, or closed by navigation
-  const close = () => {
-    if (isBegun()) setAsking(true)
-    else throwAway()
-  }
-  const throwAway = () => {
-    dropDraft(...draft)
-    setAsking(false)
-    onClose()
-  }
-  const writeOn = () => {
-    setAsking(false)
-    setTimeout(() => document.querySelector<HTMLElement>('[role=dialog] input[name=title]')?.focus())
-  }
   return (
-    <Dialog onClose={asking ? writeOn : close} open={open} title={asking ? words.notCreated : words.create}>
-      <div hidden={asking}>
-        <Form defaults={defaults} onClose={close} onCreated={onCreated} />
-      </div>
-      {asking && (
-        <>
-          <p>{words.notCreatedText}</p>
-          <div className="mt-4 flex flex-wrap justify-end gap-2">
-            <Button look="danger" onClick={throwAway}>
-              {words.throwAway}
-            </Button>
-            <Button autoFocus look="primary" onClick={writeOn}>
-              {words.writeOn}
-            </Button>
-          </div>
-        </>
-      )}
-    </Dialog>
+    <DraftDialog
+      drop={() => dropDraft(...draft)}
+      field="input[name=title]"
+      isBegun={isBegun}
+      onClose={onClose}
+      open={open}
+      words={words}
+    >
+      {close => <Form defaults={defaults} onClose={close} onCreated={onCreated} />}
+    </DraftDialog>
   )
 }
 

@@ -7,8 +7,7 @@ import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
-import type { IconName } from '../ui/Icon'
-import { State, type Tone } from '../ui/State'
+import { type Look, State } from '../ui/State'
 import { SubmitForm } from '../ui/SubmitForm'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { say } from '../ui/toast'
@@ -20,7 +19,7 @@ import type { Task } from './task'
 const words = texts.tasks.dispatch
 type Dispatch = NonNullable<Task['dispatch']>
 
-const looks: Record<Dispatch['state'], { tone: Tone; icon: IconName }> = {
+const looks: Record<Dispatch['state'], Look> = {
   queued: { tone: 'attention', icon: 'clock' },
   started: { tone: 'active', icon: 'pulse' },
   ended: { tone: 'done', icon: 'check' },
@@ -47,9 +46,7 @@ function DispatchState({ d, people }: { d: Dispatch; people: ReadonlyMap<string,
   return (
     <div className="text-xs">
       <p className="flex flex-wrap items-center gap-x-1.5">
-        <State icon={looks[d.state].icon} tone={looks[d.state].tone}>
-          {words.state[d.state](agentName(d.agent_id, people))}
-        </State>
+        <State {...looks[d.state]}>{words.state[d.state](agentName(d.agent_id, people))}</State>
         <span className="text-soft">
           · <Age at={d.since} />
           {' · '}

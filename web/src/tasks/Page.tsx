@@ -10,7 +10,7 @@ import { setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { useHeldRows } from '../ui/useHeldRows'
-import { Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
+import { Empty, Failed, NewRows, NoneFit, Partial, Skeleton, Stale } from '../ui/Views'
 import { Board } from './Board'
 import { Create } from './Create'
 import { Panel } from './Panel'
@@ -105,13 +105,7 @@ function List({ search, view, go, onOpen }: ListProps) {
     <>
       {asked.error ? <Stale error={asked.error} since={asked.dataUpdatedAt} /> : null}
       {asked.cut && <Partial>{words.tooMany(fitting.length)}</Partial>}
-      {held.waiting > 0 && (
-        <div className="flex shrink-0 justify-center py-1">
-          <Button icon="up" onClick={held.show}>
-            {texts.ui.newRows(held.waiting)}
-          </Button>
-        </div>
-      )}
+      <NewRows count={held.waiting} onShow={held.show} />
       {held.rows.length === 0 && !asked.reading ? (
         <Nothing filtered={isFiltered(filters)} onClear={() => void go(cleared)} onCreate={() => go({ new: '1' })} />
       ) : view === 'board' ? (
@@ -134,7 +128,7 @@ const idOf = (t: TaskCard) => t.id
 
 function Nothing({ filtered, onClear, onCreate }: { filtered: boolean; onClear: () => void; onCreate: () => void }) {
   return filtered ? (
-    <Empty action={<Button onClick={onClear}>{words.filters.clear}</Button>} icon="filter" title={words.noneFit} />
+    <NoneFit clear={words.filters.clear} onClear={onClear} title={words.noneFit} />
   ) : (
     <Empty
       action={

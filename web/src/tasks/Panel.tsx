@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
 import { moment, unknown } from '../app/format'
 import type { Person } from '../app/queries'
 import { usePeople } from '../app/queries'
@@ -8,6 +7,7 @@ import { Age } from '../ui/Age'
 import { IconButton } from '../ui/Button'
 import { Select } from '../ui/Field'
 import { Menu } from '../ui/Menu'
+import { SidePanel } from '../ui/SidePanel'
 import { Tabs } from '../ui/Tabs'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer } from '../ui/Views'
@@ -39,90 +39,72 @@ interface Props {
   onOpen: (key: string) => void
 }
 
-/** Returns whether a text field has input. Then Escape only leaves the field, and a second Escape closes the panel. */
-const isWritten = (target: EventTarget): boolean =>
-  (target instanceof HTMLTextAreaElement ||
-    (target instanceof HTMLInputElement && /^(text|search)$/.test(target.type))) &&
-  target.value !== ''
-
 /** A task beside the list, or over it on a phone. */
 export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
   const asked = useQuery(oneQuery(key))
   const people = usePeople()
   const { menu } = useActions()
-  const ref = useRef<HTMLElement>(null)
-  useEffect(() => {
-    ref.current?.focus()
-  }, [])
   return (
-    <aside
-      ref={ref}
-      aria-label={key}
-      className="fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto lg:w-[30rem] lg:shrink-0 lg:border-line lg:border-l"
-      onKeyDown={e => {
-        if (e.key !== 'Escape' || e.defaultPrevented || e.nativeEvent.isComposing) return
-        e.stopPropagation()
-        if (isWritten(e.target)) ref.current?.focus()
-        else onClose()
-      }}
-      tabIndex={-1}
-    >
-      <header className="flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
-        <span className="key grow text-soft">{asked.data?.key ?? key}</span>
-        {asked.data && (
-          <Menu
-            groups={menu(asked.data, null)}
-            trigger={<IconButton icon="more" label={words.actions(asked.data.key)} />}
-          />
-        )}
-        <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
-      </header>
-      <div className="grow overflow-y-auto px-4 py-3">
-        <Answer of={asked} what={key}>
-          {task => (
-            <div className="flex flex-col gap-4">
-              <Title task={task} />
-              <Facts people={people} task={task} />
-              <div className="flex flex-wrap items-start gap-2 empty:hidden">
-                <Blocked task={task} />
-                <DispatchPanel people={people} task={task} />
-              </div>
-              <Description task={task} />
-              <Tabs
-                label={task.key}
-                onChange={onTab}
-                tabs={[
-                  {
-                    id: 'comments',
-                    label: words.comments,
-                    count: task.comment_count,
-                    panel: () => <Comments task={task} />,
-                  },
-                  {
-                    id: 'reports',
-                    label: words.reports,
-                    panel: () => <Reports people={people} task={task} />,
-                  },
-                  {
-                    id: 'sessions',
-                    label: words.sessions,
-                    panel: () => <Sessions people={people} task={task} />,
-                  },
-                  { id: 'history', label: words.history, panel: () => <History people={people} task={task} /> },
-                  {
-                    id: 'relations',
-                    label: words.relations,
-                    count: task.depends_on?.length ?? 0,
-                    panel: () => <Relations onOpen={onOpen} task={task} />,
-                  },
-                ]}
-                value={tab}
-              />
-            </div>
+    <SidePanel
+      header={
+        <>
+          <span className="key grow text-soft">{asked.data?.key ?? key}</span>
+          {asked.data && (
+            <Menu
+              groups={menu(asked.data, null)}
+              trigger={<IconButton icon="more" label={words.actions(asked.data.key)} />}
+            />
           )}
-        </Answer>
-      </div>
-    </aside>
+        </>
+      }
+      label={key}
+      onClose={onClose}
+      writes
+    >
+      <Answer of={asked} what={key}>
+        {task => (
+          <div className="flex flex-col gap-4">
+            <Title task={task} />
+            <Facts people={people} task={task} />
+            <div className="flex flex-wrap items-start gap-2 empty:hidden">
+              <Blocked task={task} />
+              <DispatchPanel people={people} task={task} />
+            </div>
+            <Description task={task} />
+            <Tabs
+              label={task.key}
+              onChange={onTab}
+              tabs={[
+                {
+                  id: 'comments',
+                  label: words.comments,
+                  count: task.comment_count,
+                  panel: () => <Comments task={task} />,
+                },
+                {
+                  id: 'reports',
+                  label: words.reports,
+                  panel: () => <Reports people={people} task={task} />,
+                },
+                {
+                  id: 'sessions',
+                  label: words.sessions,
+                  panel: () => <Sessions people={people} task={task} />,
+                },
+                { id: 'history', label: words.history, panel: () => <History people={people} task={task} /> },
+                {
+                  id: 'relations',
+                  label: words.relations,
+                  count: task.depends_on?.length ?? 0,
+                  panel: () => <Relations onOpen={onOpen} task={task} />,
+                },
+              ]}
+              value={tab}
+            />
+          </div>
+        )}
+      </Answer>
+    </SidePanel>
   )
 }
 

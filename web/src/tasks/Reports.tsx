@@ -4,10 +4,9 @@ import type { Schemas } from '../api/client'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
-import type { IconName } from '../ui/Icon'
 import { LoadMore } from '../ui/LoadMore'
 import { Markdown } from '../ui/Markdown'
-import { State, type Tone } from '../ui/State'
+import { type Look, State } from '../ui/State'
 import { Answer } from '../ui/Views'
 import { agentName } from './dispatch'
 import { reportsQuery } from './queries'
@@ -16,7 +15,7 @@ import type { Task } from './task'
 
 const words = texts.tasks
 
-const looks: Record<ReportKind, { tone: Tone; icon: IconName }> = {
+const looks: Record<ReportKind, Look> = {
   ack: { tone: 'active', icon: 'pulse' },
   progress: { tone: 'idle', icon: 'comment' },
   blocker: { tone: 'danger', icon: 'blocked' },
@@ -56,10 +55,8 @@ function Row({ report: r, people }: { report: Report; people: ReadonlyMap<string
   return (
     <li>
       <p className="mb-0.5 flex flex-wrap items-center gap-x-1.5 text-soft text-xs">
-        <State icon={looks[r.kind].icon} tone={looks[r.kind].tone}>
-          {words.reportKind[r.kind]}
-        </State>
-        · <bdi className="font-medium text-ink">{r.agent ? agentName(r.agent, people) : r.author}</bdi> ·{' '}
+        <State {...looks[r.kind]}>{words.reportKind[r.kind]}</State>·{' '}
+        <bdi className="font-medium text-ink">{r.agent ? agentName(r.agent, people) : r.author}</bdi> ·{' '}
         <Age at={r.at} />
       </p>
       {r.text && <Markdown text={r.text} />}

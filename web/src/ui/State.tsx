@@ -4,6 +4,9 @@ import { Icon, type IconName } from './Icon'
 /** The five tones of a status, each with its color. */
 export type Tone = 'active' | 'idle' | 'attention' | 'danger' | 'done'
 
+/** How a status looks: its tone and icon. */
+export type Look = { tone: Tone; icon: IconName }
+
 const tones: Record<Tone, { icon: IconName; text: string; tint: string }> = {
   active: { icon: 'pulse', text: 'text-active', tint: 'bg-active-tint' },
   idle: { icon: 'sleep', text: 'text-idle', tint: 'bg-idle-tint' },

@@ -126,3 +126,20 @@ export function Answer<T>({
     return <Failed again={() => void of.refetch()} error={of.error} what={`${texts.ui.couldNotLoad} ${what}.`} />
   return <Skeleton label={`${texts.ui.loading} ${what}`} {...(rows ? { rows } : {})} />
 }
+
+/** A button that shows the rows that arrived meanwhile; nothing if there are none. */
+export function NewRows({ count, onShow }: { count: number; onShow: () => void }) {
+  if (count === 0) return null
+  return (
+    <div className="flex shrink-0 justify-center py-1">
+      <Button icon="up" onClick={onShow}>
+        {texts.ui.newRows(count)}
+      </Button>
+    </div>
+  )
+}
+
+/** An empty state of a filtered list, with the button that clears the filters. */
+export function NoneFit({ title, clear, onClear }: { title: string; clear: string; onClear: () => void }) {
+  return <Empty action={<Button onClick={onClear}>{clear}</Button>} icon="filter" title={title} />
+}
