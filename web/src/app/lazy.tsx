@@ -23,7 +23,7 @@ class LoadError extends Error {
   }
 }
 
-/** Loaders of the lazy modules, in the order of registration. */
+/** Loaders of the lazy modules and components, in the order of registration. */
 const parts: (() => Promise<unknown>)[] = []
 
 /** Whether any lazy module has loaded. The first one loads along with the page, so the server must be up. */
@@ -37,7 +37,7 @@ async function reach(): Promise<void> {
   if (!begun) return
   const answer = await fetch('/theme.js', { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(10_000) })
   // A proxy answered instead of the server.
-  if (answer.status >= 500) throw new Error(`the service is away: ${answer.status}`)
+  if (answer.status >= 500) throw new Error(`the server answered ${answer.status}`)
 }
 
 /** Returns a function that imports a module once. After a failure, the next call tries again. */
@@ -64,24 +64,25 @@ export function lazyModule<M>(get: () => Promise<M>): () => Promise<M> {
 
 /** Returns a component that loads when it is first shown or preloaded. */
 function lazyComponent<P>(load: () => Promise<unknown>, name: string) {
-  // The router removes `preload` once the component has loaded.
-  const again = async (): Promise<boolean> => {
-    await component.preload?.()
-    return component.preload === undefined
-  }
   // The router would reload the page after a failed import, but not after a LoadError.
   const importer = () => load().catch(cause => Promise.reject(new LoadError(again, cause)))
   const component: AsyncRouteComponent<P> = lazyRouteComponent(
     importer as () => Promise<Record<string, (props: P) => ReactNode>>,
     name,
   )
+  // The router removes `preload` once the component has loaded.
+  const again = async (): Promise<boolean> => {
+    await component.preload?.()
+    return component.preload === undefined
+  }
+  parts.push(again)
   return component
 }
 
 /** Time between retries while the stream is live, in ms. */
 const pause = 5_000
 
-/** Loads a component that couldn't load again while the stream is live. Returns the failures, and a function to retry. */
+/** Retries a component that couldn't load while the stream is live. Returns the failures, and a function that retries. */
 export function useRetry({ error, reset }: ErrorComponentProps): { failures: number; again: () => void } {
   // Other errors are for the boundary above.
   if (!(error instanceof LoadError)) throw error

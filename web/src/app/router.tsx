@@ -55,6 +55,10 @@ export const router = createRouter({
   pathParamsAllowedCharacters: [':'],
   defaultPreload: 'intent',
   defaultErrorComponent: NotLoaded,
+  // The frame appears at once, and an empty page until the page's module has loaded.
+  defaultPendingComponent: () => null,
+  defaultPendingMs: 0,
+  defaultPendingMinMs: 0,
   // Elements scroll, not the window. See scroll.ts.
   scrollRestoration: false,
 })

@@ -3,7 +3,8 @@ import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
 import { type Choice, Select } from '../ui/Field'
 import { kinds, orders, severities, states } from './item'
-import { filtersOf, type Go, type InboxSearch, isFiltered } from './search'
+import { filtersOf, isFiltered } from './itemFilters'
+import type { Go, InboxSearch } from './search'
 import { useAssignees } from './useItemActions'
 
 const words = inboxWords

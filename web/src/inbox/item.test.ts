@@ -12,7 +12,7 @@ import {
   type Told,
   wayBack,
 } from './item'
-import { fits } from './search'
+import { fits } from './itemFilters'
 
 const make = (of: Partial<Told>): Told => ({
   id: 'a',

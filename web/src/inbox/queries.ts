@@ -5,7 +5,7 @@ import { Latest } from '../app/live/latest'
 import { mapRows } from '../app/live/patches'
 import { session } from '../app/session'
 import { type Item, kinds, severities, states, type Told } from './item'
-import type { Filters } from './search'
+import type { Filters } from './itemFilters'
 
 const pageSize = 100
 

@@ -3,8 +3,8 @@ import { useMemo } from 'react'
 import { useMe, usePeople } from '../app/queries'
 import { useHeldRows } from '../ui/useHeldRows'
 import { sorted, type Told } from './item'
+import { type Filters, fits } from './itemFilters'
 import { latest, listQuery } from './queries'
-import { type Filters, fits } from './search'
 
 const idOf = (i: Told) => i.id
 

@@ -7,8 +7,8 @@ import { texts } from '../texts'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { SubmitForm } from '../ui/SubmitForm'
-import { filtersOf, isFiltered } from './search'
 import type { Status } from './task'
+import { filtersOf, isFiltered } from './taskFilters'
 
 const tasksRoute = getRouteApi('/frame/tasks')
 

@@ -15,10 +15,11 @@ import { Board } from './Board'
 import { Create } from './Create'
 import { Panel } from './Panel'
 import { listQuery, useTasks } from './queries'
-import { cleared, filtersOf, fits, type Go, isFiltered, type TaskSearch } from './search'
+import type { Go, TaskSearch } from './search'
 import { TaskTable } from './TaskTable'
 import { Toolbar } from './Toolbar'
 import type { TaskCard } from './task'
+import { cleared, filtersOf, fits, isFiltered } from './taskFilters'
 
 const tasksRoute = getRouteApi('/frame/tasks')
 

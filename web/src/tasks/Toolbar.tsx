@@ -7,8 +7,9 @@ import { type Choice, inputClass, Select } from '../ui/Field'
 import { useDebouncedInput } from '../ui/useDebouncedInput'
 import { projectsQuery } from './queries'
 import { SavedViews } from './SavedViews'
-import { cleared, filtersOf, type Go, isFiltered, type TaskSearch } from './search'
+import type { Go, TaskSearch } from './search'
 import { priorities, statuses, types } from './task'
+import { cleared, filtersOf, isFiltered } from './taskFilters'
 
 const words = texts.tasks
 

@@ -12,8 +12,8 @@ import { Latest } from '../app/live/latest'
 import { patchRow } from '../app/live/patches'
 import { session } from '../app/session'
 import { withAwaited } from './pendingChanges'
-import type { Filters } from './search'
 import { priorities, statuses, type Task, type TaskCard, types } from './task'
+import type { Filters } from './taskFilters'
 
 /** Maximum number of tasks to load; filters find the rest. */
 const most = 6000

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Person } from '../app/queries'
-import { fits } from './search'
 import { between, sorted, type Task } from './task'
+import { fits } from './taskFilters'
 
 const make = (of: Partial<Task>): Task =>
   ({
