@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{di as e,ht as t,kt as n,ui as r}from"./index-CAJmRZgv.js";var i=e();function a({at:e,children:a,className:o}){let s=r();return(0,i.jsx)(`time`,{className:o,dateTime:e,onPointerEnter:r=>{let i=s.getQueryData(t.queryKey);r.currentTarget.title=n(e,i?.timezone)},children:a})}export{a as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Bn as e,Gr as t,Nr as n}from"./index-CAJmRZgv.js";import{a as r,r as i}from"./queries-Cb1MYxH-.js";var a=e=>e?n(e).message:void 0;function o(){let n=t(e.gateway),o=t(e.agents),s=t({...i,enabled:!1}).data,c=n.data!==void 0&&n.data.connected_at!==null,l=t({...r,enabled:c});return{gateway:n.data,exam:s,agents:o.data,jobs:l.data?.rows,failed:{gateway:a(n.error),agents:a(o.error),jobs:a(l.error)},settled:!n.isLoading&&!o.isLoading&&!l.isLoading}}export{o as t};
