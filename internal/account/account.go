@@ -11,6 +11,7 @@ import (
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/enum"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/patch"
@@ -23,7 +24,7 @@ type User struct {
 	ID          string      `json:"id"`
 	Email       string      `json:"email" doc:"The login. Case is ignored."`
 	Name        string      `json:"name"`
-	Role        actor.Role  `json:"role" enum:"owner,admin,user,agent"`
+	Role        actor.Role  `json:"role"`
 	AgentID     *string     `json:"agent_id" doc:"The ID of the agent in the runtime; null for people."`
 	Active      bool        `json:"active" doc:"Whether the account can log in and call the API."`
 	AvatarURL   *string     `json:"avatar_url"`
@@ -53,7 +54,7 @@ type NewUser struct {
 	Email           string              `json:"email" maxLength:"254" example:"coo@example.com"`
 	Name            string              `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Defaults to the agent's ID, or to the part of the email before the @."`
 	Password        string              `json:"password" format:"password" doc:"At least 12 characters. No maximum."`
-	Role            actor.Role          `json:"role" enum:"owner,admin,user,agent" doc:"owner is rejected, because there is exactly one owner."`
+	Role            actor.Role          `json:"role" doc:"owner is rejected, because there is exactly one owner."`
 	AgentID         patch.Field[string] `json:"agent_id,omitzero" maxLength:"64" doc:"Required for the role agent, rejected for all others."`
 	AvatarURL       patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
 	CurrentPassword *string             `json:"current_password,omitempty" format:"password" doc:"Your own password. Required for the role admin."`
@@ -64,7 +65,7 @@ type Change struct {
 	Email           *string             `json:"email,omitempty" maxLength:"254"`
 	Name            *string             `json:"name,omitempty" maxLength:"100"`
 	Password        *string             `json:"password,omitempty" format:"password" doc:"At least 12 characters. No maximum."`
-	Role            *actor.Role         `json:"role,omitempty" enum:"owner,admin,user,agent" doc:"The API cannot assign or remove the role owner."`
+	Role            *actor.Role         `json:"role,omitempty" doc:"The API cannot assign or remove the role owner."`
 	AgentID         patch.Field[string] `json:"agent_id,omitzero" maxLength:"64"`
 	Active          *bool               `json:"active,omitempty" doc:"false deactivates the account. Requests with its tokens then fail with 403."`
 	AvatarURL       patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
@@ -147,9 +148,7 @@ func (u User) apply(c Change) (User, error) {
 	}
 	if c.Role != nil {
 		u.Role = *c.Role
-		if !u.Role.Valid() {
-			bad.Add("/role", "The role must be owner, admin, user, or agent.")
-		}
+		enum.Check(&bad, "role", u.Role, actor.Roles())
 	}
 	if c.Active != nil {
 		u.Active = *c.Active

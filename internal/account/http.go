@@ -88,11 +88,11 @@ type UserInput struct {
 type listInput struct {
 	page.Query
 	page.Total
-	Role    string `query:"role" enum:"owner,admin,user,agent" doc:"Only users with this role."`
-	Active  string `query:"active" enum:"true,false" doc:"Only active or only deactivated users."`
-	AgentID string `query:"agent_id" maxLength:"64" doc:"Only users that belong to this agent."`
-	Text    string `query:"q" maxLength:"200" doc:"Only users with this text in their name or email. Case is ignored."`
-	Sort    string `query:"sort" enum:"created,-created,name,-name,email,-email" default:"created" doc:"The sort order; a minus sign reverses it."`
+	Role    actor.Role `query:"role" doc:"Only users with this role."`
+	Active  string     `query:"active" enum:"true,false" doc:"Only active or only deactivated users."`
+	AgentID string     `query:"agent_id" maxLength:"64" doc:"Only users that belong to this agent."`
+	Text    string     `query:"q" maxLength:"200" doc:"Only users with this text in their name or email. Case is ignored."`
+	Sort    string     `query:"sort" enum:"created,-created,name,-name,email,-email" default:"created" doc:"The sort order; a minus sign reverses it."`
 }
 
 type peopleInput struct {
@@ -143,7 +143,7 @@ func (s *Service) handlePassword(ctx context.Context, in *passwordInput) (*web.T
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[User], error) {
-	f := Filter{Role: actor.Role(in.Role), AgentID: in.AgentID, Text: in.Text}
+	f := Filter{Role: in.Role, AgentID: in.AgentID, Text: in.Text}
 	if in.Active != "" {
 		f.Active = new(in.Active == "true")
 	}

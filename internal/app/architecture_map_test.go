@@ -8,7 +8,7 @@ import "slices"
 // plumbing is what every feature may import. It does not include the settings, which
 // features get as fields, and dbtest, which is for tests.
 var plumbing = []string{
-	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job", "platform/label",
+	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/enum", "platform/fault", "platform/job", "platform/label",
 	"platform/limiter", "platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/vault", "platform/web",
 }
 
@@ -45,13 +45,14 @@ var mayImport = map[string][]string{
 
 	"web": {}, // embeds the built dashboard; imports nothing
 
-	"platform/actor":     {},
+	"platform/actor":     {"platform/enum"},
 	"platform/clock":     {},
 	"platform/cron":      {"platform/clock"},
 	"platform/config":    {"platform/clock"},
 	"platform/db":        {},
 	"platform/db/dbtest": {"platform/db", "schema"},
 	"platform/encode":    {},
+	"platform/enum":      {"platform/fault"},
 	"platform/fault":     {},
 	"platform/job":       {"platform/actor", "platform/cron", "platform/db"},
 	"platform/label":     {"platform/plaintext"},
@@ -63,7 +64,7 @@ var mayImport = map[string][]string{
 	"platform/patch":     {},
 	"platform/plaintext": {},
 	"platform/vault":     {},
-	"platform/web":       {"platform/actor", "platform/encode", "platform/fault", "platform/once", "platform/page"},
+	"platform/web":       {"platform/actor", "platform/encode", "platform/enum", "platform/fault", "platform/once", "platform/page"},
 
 	"test/faults":      {"gateway", "gateway/demo"},                                                                                                                                // the demo runtime with faults
 	"test/durable":     {},                                                                                                                                                         // so do its tests, with the demo runtime

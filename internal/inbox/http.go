@@ -4,7 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/enum"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
 )
@@ -31,10 +34,19 @@ const listText = `The inbox has one item for each cause, with a count. The most 
 
 Without the parameter state, the list contains the items that are open or acknowledged. An item whose severity rises while you page may appear twice or not at all; all other items appear exactly once.`
 
+// Schema implements huma.SchemaProvider.
+func (Kind) Schema(huma.Registry) *huma.Schema { return enum.Schema(Kinds()) }
+
+// Schema implements huma.SchemaProvider.
+func (Severity) Schema(huma.Registry) *huma.Schema { return enum.Schema(Severities()) }
+
+// Schema implements huma.SchemaProvider.
+func (State) Schema(huma.Registry) *huma.Schema { return enum.Schema(States()) }
+
 type listInput struct {
-	State    []State    `query:"state" enum:"open,acked,snoozed,resolved" doc:"Items in any of these states. Default: open and acked."`
-	Kind     []Kind     `query:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending" doc:"Items of any of these kinds."`
-	Severity []Severity `query:"severity" enum:"urgent,high,medium,low" doc:"Items with any of these severities."`
+	State    []State    `query:"state" doc:"Items in any of these states. Default: open and acked."`
+	Kind     []Kind     `query:"kind" doc:"Items of any of these kinds."`
+	Severity []Severity `query:"severity" doc:"Items with any of these severities."`
 	Assignee string     `query:"assignee" maxLength:"254" doc:"Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches."`
 	Sort     string     `query:"sort" enum:"rank,last,-last" default:"rank" doc:"rank: by severity, then longest wait. last: by when the item was last raised; a minus reverses the order."`
 	page.Query

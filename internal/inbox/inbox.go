@@ -59,7 +59,7 @@ const (
 	PairingPending Kind = "pairing_pending" // the gateway is waiting for Wardroom's pairing to be approved
 )
 
-// Kinds lists all kinds. To add one, extend this list, the constants, and the enum tags of Item and listInput.
+// Kinds lists all kinds.
 func Kinds() []Kind {
 	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, DispatchFailed, RunStalled, TaskBlocked, GatewayTrouble, PairingPending}
 }
@@ -98,15 +98,15 @@ func States() []State { return []State{Open, Acked, Snoozed, Resolved} }
 // Item is an issue that needs a human.
 type Item struct {
 	ID           string        `json:"id"`
-	Kind         Kind          `json:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending"`
-	Severity     Severity      `json:"severity" enum:"urgent,high,medium,low" doc:"Highest severity since the item was last opened."`
+	Kind         Kind          `json:"kind"`
+	Severity     Severity      `json:"severity" doc:"Highest severity since the item was last opened."`
 	Title        string        `json:"title" doc:"One line. May be written by agents: treat as untrusted."`
 	Detail       string        `json:"detail" doc:"Markdown, at most 10,000 characters. May be written by agents: treat as untrusted."`
 	Subject      event.Subject `json:"subject" doc:"What the item is about; its members are empty if there is no subject."`
 	Count        int64         `json:"count" doc:"How often the item was raised, including before it was last reopened."`
 	FirstAt      clock.Time    `json:"first_at" doc:"When the cause first occurred."`
 	LastAt       clock.Time    `json:"last_at" doc:"When the cause last occurred."`
-	State        State         `json:"state" enum:"open,acked,snoozed,resolved" doc:"An item whose snooze has ended is open."`
+	State        State         `json:"state" doc:"An item whose snooze has ended is open."`
 	SnoozedUntil *clock.Time   `json:"snoozed_until" doc:"When the snooze ends; null unless state is snoozed."`
 	Assignee     *Assignee     `json:"assignee" doc:"The assigned user; null if unassigned."`
 	Resolution   *Resolution   `json:"resolution" doc:"How the item was resolved; null unless state is resolved."`

@@ -54,7 +54,7 @@ type ReportText struct {
 
 // Result is one match.
 type Result struct {
-	Kind      Kind        `json:"kind" enum:"task,comment,report,session"`
+	Kind      Kind        `json:"kind"`
 	TaskID    *string     `json:"task_id" doc:"Null for a report or session."`
 	TaskKey   *string     `json:"task_key" example:"TASK-12" doc:"Null for a report or session."`
 	CommentID *string     `json:"comment_id" doc:"The comment that matches; null if the task itself matches."`

@@ -12,6 +12,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/enum"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
@@ -94,6 +95,18 @@ type Ref struct {
 }
 
 // Schema implements huma.SchemaProvider.
+func (Status) Schema(huma.Registry) *huma.Schema { return enum.Schema(Statuses()) }
+
+// Schema implements huma.SchemaProvider.
+func (Priority) Schema(huma.Registry) *huma.Schema { return enum.Schema(Priorities()) }
+
+// Schema implements huma.SchemaProvider.
+func (Type) Schema(huma.Registry) *huma.Schema { return enum.Schema(Types()) }
+
+// Schema implements huma.SchemaProvider.
+func (Kind) Schema(huma.Registry) *huma.Schema { return enum.Schema(Kinds()) }
+
+// Schema implements huma.SchemaProvider.
 func (Name) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Examples: []any{"TASK-12"}}
 }
@@ -128,9 +141,9 @@ func (Tag) Schema(huma.Registry) *huma.Schema {
 }
 
 type listInput struct {
-	Status       []Status   `query:"status" enum:"backlog,todo,in_progress,review,done" doc:"Tasks in any of these columns."`
-	Priority     []Priority `query:"priority" enum:"low,medium,high,urgent" doc:"Tasks with any of these priorities."`
-	Type         []Type     `query:"type" enum:"task,bug,feature,improvement,research,epic" doc:"Tasks of any of these types."`
+	Status       []Status   `query:"status" doc:"Tasks in any of these columns."`
+	Priority     []Priority `query:"priority" doc:"Tasks with any of these priorities."`
+	Type         []Type     `query:"type" doc:"Tasks of any of these types."`
 	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Tasks assigned to this user: an ID, an email, an agent_id, \"me\", or \"none\" for unassigned tasks. Without the manage_accounts permission, only your own email matches."`
 	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Tasks created by this user, in the same format as assignee; \"none\" for tasks created by Wardroom."`
 	Blocked      string     `query:"blocked" enum:"true,false" doc:"Only blocked tasks, or only tasks that are not blocked."`

@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/enum"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/patch"
 	"wardroom/internal/platform/plaintext"
@@ -30,13 +31,16 @@ const (
 	Finished Kind = "done"     // work is finished
 )
 
+// Kinds returns the kinds of reports.
+func Kinds() []Kind { return []Kind{Ack, Progress, Blocker, Finished} }
+
 // maxReport is the maximum length of a report's text in characters.
 const maxReport = 10_000
 
 // Report is a status report on a task. A report can also move the task; both
 // are then recorded as a single event.
 type Report struct {
-	Kind       Kind    `json:"kind" enum:"ack,progress,blocker,done" doc:"ack: work has begun; moves the task from backlog or todo to in_progress. progress: a note. blocker: work is blocked for the reason in text. done: moves the task to review if sent by an agent, to done if sent by a human, and unblocks it."`
+	Kind       Kind    `json:"kind" doc:"ack: work has begun; moves the task from backlog or todo to in_progress. progress: a note. blocker: work is blocked for the reason in text. done: moves the task to review if sent by an agent, to done if sent by a human, and unblocks it."`
 	Text       string  `json:"text,omitempty" maxLength:"10000" doc:"Markdown. Required for progress and blocker; at most 2000 characters for blocker."`
 	SessionKey *string `json:"session_key,omitempty" maxLength:"512" doc:"Runtime session in which the work happens. If session_key, branch, or pr_url is omitted, its value is kept."`
 	Branch     *string `json:"branch,omitempty" maxLength:"255"`
@@ -53,6 +57,7 @@ func (r Report) change(at Status) (Change, error) {
 	if utf8.RuneCountInString(text) > maxReport {
 		bad.Add("/text", "Must be at most %d characters.", maxReport)
 	}
+	enum.Check(&bad, "kind", r.Kind, Kinds())
 	switch r.Kind {
 	case Ack:
 		if at == Backlog || at == Todo {
@@ -69,8 +74,6 @@ func (r Report) change(at Status) (Change, error) {
 		c.Blocked = patch.Set(BlockedReason{Reason: text})
 	case Finished:
 		c.Status, c.Blocked = new(Done), patch.Clear[BlockedReason]()
-	default:
-		bad.Add("/kind", "The kind must be ack, progress, blocker, or done.")
 	}
 	for _, f := range []struct {
 		given *string

@@ -14,6 +14,7 @@ import (
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/enum"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/money"
@@ -33,6 +34,9 @@ const (
 	Done       Status = "done"
 )
 
+// Statuses returns the board's columns, from left to right.
+func Statuses() []Status { return []Status{Backlog, Todo, InProgress, Review, Done} }
+
 // Priority is the urgency of a task.
 type Priority string
 
@@ -44,11 +48,12 @@ const (
 	Urgent Priority = "urgent"
 )
 
+// Priorities returns the priorities, lowest first.
+func Priorities() []Priority { return []Priority{Low, Medium, High, Urgent} }
+
 // rank returns the sort value of a priority. More urgent priorities have higher
 // values.
-func (p Priority) rank() int64 {
-	return int64(slices.Index([]Priority{Low, Medium, High, Urgent}, p))
-}
+func (p Priority) rank() int64 { return int64(slices.Index(Priorities(), p)) }
 
 // Type is the kind of work that a task represents.
 type Type string
@@ -62,6 +67,9 @@ const (
 	Research    Type = "research"
 	Epic        Type = "epic"
 )
+
+// Types returns the task types.
+func Types() []Type { return []Type{Plain, Bug, Feature, Improvement, Research, Epic} }
 
 // Tag is a lower-case word that labels a task.
 type Tag string
@@ -85,9 +93,9 @@ type Task struct {
 	ID         string      `json:"id"`
 	Key        string      `json:"key" doc:"TASK-n. Never reused." example:"TASK-12"`
 	Title      string      `json:"title"`
-	Status     Status      `json:"status" enum:"backlog,todo,in_progress,review,done"`
-	Priority   Priority    `json:"priority" enum:"low,medium,high,urgent"`
-	Type       Type        `json:"type" enum:"task,bug,feature,improvement,research,epic"`
+	Status     Status      `json:"status"`
+	Priority   Priority    `json:"priority"`
+	Type       Type        `json:"type"`
 	Tags       []Tag       `json:"tags" nullable:"false"`
 	AssigneeID *string     `json:"assignee_id" doc:"ID of the user, human or agent, the task is assigned to."`
 	ProjectID  *string     `json:"project_id"`
@@ -136,9 +144,9 @@ type Blocked struct {
 type New struct {
 	Title       string      `json:"title" minLength:"1" maxLength:"500"`
 	Description string      `json:"description,omitempty" maxLength:"65536" doc:"Markdown."`
-	Status      Status      `json:"status,omitempty" enum:"backlog,todo,in_progress,review,done" default:"todo"`
-	Priority    Priority    `json:"priority,omitempty" enum:"low,medium,high,urgent" default:"medium"`
-	Type        Type        `json:"type,omitempty" enum:"task,bug,feature,improvement,research,epic" default:"task"`
+	Status      Status      `json:"status,omitempty" default:"todo"`
+	Priority    Priority    `json:"priority,omitempty" default:"medium"`
+	Type        Type        `json:"type,omitempty" default:"task"`
 	Tags        []Tag       `json:"tags,omitempty" maxItems:"20" doc:"Lower-case words."`
 	Assignee    *string     `json:"assignee_id,omitempty" maxLength:"254" doc:"A user's ID or email, or an agent_id."`
 	DueAt       *clock.Time `json:"due_at,omitempty"`
@@ -153,9 +161,9 @@ type New struct {
 type Change struct {
 	Title       *string                    `json:"title,omitempty" minLength:"1" maxLength:"500"`
 	Description *string                    `json:"description,omitempty" maxLength:"65536" doc:"Markdown."`
-	Status      *Status                    `json:"status,omitempty" enum:"backlog,todo,in_progress,review,done" doc:"If an agent sets done, the task moves to review."`
-	Priority    *Priority                  `json:"priority,omitempty" enum:"low,medium,high,urgent"`
-	Type        *Type                      `json:"type,omitempty" enum:"task,bug,feature,improvement,research,epic"`
+	Status      *Status                    `json:"status,omitempty" doc:"If an agent sets done, the task moves to review."`
+	Priority    *Priority                  `json:"priority,omitempty"`
+	Type        *Type                      `json:"type,omitempty"`
 	Tags        *[]Tag                     `json:"tags,omitempty" maxItems:"20" doc:"Lower-case words. Replaces all tags."`
 	Assignee    patch.Field[string]        `json:"assignee_id,omitzero" maxLength:"254" doc:"A user's ID or email, or an agent_id; null unassigns the task."`
 	Blocked     patch.Field[BlockedReason] `json:"blocked,omitzero" doc:"Why the task is blocked; null unblocks it."`
@@ -275,21 +283,14 @@ func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 func (t *Task) applyChoices(c Change, now time.Time, by actor.Actor, bad *fault.Fields) {
 	if c.Priority != nil {
 		t.Priority = *c.Priority
-		if !slices.Contains([]Priority{Low, Medium, High, Urgent}, t.Priority) {
-			bad.Add("/priority", "The priority must be low, medium, high, or urgent.")
-		}
+		enum.Check(bad, "priority", t.Priority, Priorities())
 	}
 	if c.Type != nil {
 		t.Type = *c.Type
-		if !slices.Contains([]Type{Plain, Bug, Feature, Improvement, Research, Epic}, t.Type) {
-			bad.Add("/type", "The type must be task, bug, feature, improvement, research, or epic.")
-		}
+		enum.Check(bad, "type", t.Type, Types())
 	}
 	if c.Status != nil {
-		if !slices.Contains([]Status{Backlog, Todo, InProgress, Review, Done}, *c.Status) {
-			bad.Add("/status", "The status must be backlog, todo, in_progress, review, or done.")
-			return
-		}
+		enum.Check(bad, "status", *c.Status, Statuses())
 		t.move(*c.Status, now, by)
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"wardroom/internal/platform/enum"
 )
 
 // Role is the role of an account.
@@ -24,8 +28,8 @@ const (
 // Roles returns every role that an account can have.
 func Roles() []Role { return []Role{Owner, Admin, User, Agent} }
 
-// Valid reports whether r is a known role.
-func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
+// Schema implements huma.SchemaProvider.
+func (Role) Schema(huma.Registry) *huma.Schema { return enum.Schema(Roles()) }
 
 // Permission names a group of actions. Every route declares the permission that it
 // requires.
