@@ -115,12 +115,16 @@ type demoStep struct {
 func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	now := d.began
 	tasks := demoTasks()
-	made, err := d.App.Tasks.List(ctx, task.Filter{}, page.Want{Query: page.Query{Limit: 100}})
+	made, err := d.App.Tasks.Cards(ctx, task.Filter{}, page.Want{Query: page.Query{Limit: 100}}, true)
 	if err != nil {
 		return nil, err
 	}
 	keys := map[string]string{} // by title
-	for _, t := range made.Rows {
+	for _, c := range made.Rows {
+		t, err := c.Task()
+		if err != nil {
+			return nil, err
+		}
 		keys[t.Title] = t.Key
 	}
 	steps := []demoStep{{now.Sub(remembered(now)), d.past.Usage.Follow}}

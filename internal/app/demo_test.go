@@ -54,11 +54,10 @@ var sameBoard = cmpopts.EquateApprox(0, 0.4)
 // boardOf returns the demo's board, oldest tasks first.
 func boardOf(t *testing.T, d *app.Demo) []card {
 	t.Helper()
-	part, err := d.App.Tasks.List(t.Context(), task.Filter{}, page.Want{})
+	part, err := d.App.Tasks.Cards(t.Context(), task.Filter{}, page.Want{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks := part.Rows
 	whose := map[string]string{}
 	users, err := d.App.Accounts.AgentUsers(t.Context(), d.App.DB)
 	if err != nil {
@@ -67,8 +66,12 @@ func boardOf(t *testing.T, d *app.Demo) []card {
 	for _, u := range users {
 		whose[u.UserID] = u.AgentID
 	}
-	cards := make([]card, len(tasks))
-	for i, k := range tasks {
+	cards := make([]card, len(part.Rows))
+	for i, row := range part.Rows {
+		k, err := row.Task()
+		if err != nil {
+			t.Fatal(err)
+		}
 		c := card{Key: k.Key, Title: k.Title, Status: string(k.Status)}
 		c.AgeDays, c.MovedHours = time.Since(k.CreatedAt.Time).Hours()/24, time.Since(k.MovedAt.Time).Hours()
 		if k.AssigneeID != nil {
@@ -77,7 +80,7 @@ func boardOf(t *testing.T, d *app.Demo) []card {
 		if k.Blocked != nil {
 			c.Blocked, c.BlockedDays = k.Blocked.Reason, time.Since(k.Blocked.Since.Time).Hours()/24
 		}
-		cards[len(tasks)-1-i] = c
+		cards[len(part.Rows)-1-i] = c
 	}
 	return cards
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -61,14 +60,14 @@ func (t Task) cardJSON() (board, rest string, err error) {
 	return before + `}`, `{` + after, nil
 }
 
-// card builds the Card of a task from the task's fields. It does not use the
-// stored JSON.
-func (t Task) card(slim bool, now time.Time) (Card, error) {
-	board, rest, err := t.withoutExpiredClaim(now).cardJSON()
-	if slim {
-		return Card{board: board}, err
+// Task returns the task that the card shows. Of a slim card, it returns the fields before the
+// description.
+func (c Card) Task() (t Task, err error) {
+	if err := json.Unmarshal(c.AppendJSON(nil), &t); err != nil {
+		return Task{}, fmt.Errorf("read a card: %w", err)
 	}
-	return Card{board, t.Description, rest}, err
+	t.number, _ = parseKey(t.Key)
+	return t, nil
 }
 
 // rewriteCards updates the stored cards of tasks. Some writes change a task's
@@ -133,13 +132,11 @@ func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
 	return err
 }
 
-// cardRow is a row of a list of cards. It contains a card and the values needed
-// to sort the row and to detect that the card is stale.
+// cardRow is a row of a list of cards.
 type cardRow struct {
 	number int64
 	until  *clock.Time // when the claim expires; nil if unclaimed
 	card   Card
-	stored bool // false if the row has no card yet
 
 	// One of these has the value that the list is sorted by, unless the list is
 	// sorted by number.
@@ -148,94 +145,125 @@ type cardRow struct {
 	text string
 }
 
-// stale reports whether the card is missing or shows a claim that has expired.
-func (d cardRow) stale(now time.Time) bool {
-	return !d.stored || d.until != nil && !now.Before(d.until.Time)
+// current returns the row's card without an expired claim.
+func (d cardRow) current(ctx context.Context, q db.Queryer, now time.Time, slim bool) (_ Card, err error) {
+	if d.card.board == "" { // not written yet; see BackfillCards
+		t, err := find(ctx, q, keyOf(d.number))
+		if err != nil {
+			return Card{}, err
+		}
+		if d.card.board, d.card.rest, err = t.cardJSON(); slim {
+			d.card.rest = ""
+		}
+		if err != nil {
+			return Card{}, err
+		}
+	}
+	if d.until == nil || now.Before(d.until.Time) {
+		return d.card, nil
+	}
+	var t Task
+	if err := json.Unmarshal([]byte(d.card.board), &t); err != nil {
+		return Card{}, fmt.Errorf("read the card of %s: %w", keyOf(d.number), err)
+	}
+	t.Claim = nil
+	d.card.board, _, err = t.cardJSON()
+	return d.card, err
 }
 
-// sorting is a column by which cards can be sorted. Its first function returns a pointer for
-// scanning the column's value into a row. The second one returns that value.
-type sorting struct {
-	column string
-	to     func(*cardRow) any
-	value  func(cardRow) any
+// usual is the default order of a list of tasks.
+const usual = "-key"
+
+// order is a sort order of the tasks. Tasks with equal values are sorted by number.
+type order struct {
+	column string             // none of its values may be null
+	at     func(*cardRow) any // where to read its value to
+	index  string             // of the column, without archived tasks
+	apart  string             // index of the status followed by the column; empty if there is none
 }
 
-var (
-	byTime = func(column string) sorting {
-		return sorting{column, func(d *cardRow) any { return &d.at }, func(d cardRow) any { return d.at.Time }}
-	}
-	byRank = func(column string) sorting {
-		return sorting{column, func(d *cardRow) any { return &d.rank }, func(d cardRow) any { return d.rank }}
-	}
-	sortings = map[string]sorting{
-		"key":      {},
-		"created":  byTime(`created_at`),
-		"updated":  byTime(`updated_at`),
-		"due":      byRank(`due_rank`),
-		"priority": byRank(`priority_rank`),
-		"position": {`position`, func(d *cardRow) any { return &d.text }, func(d cardRow) any { return d.text }},
-	}
-)
+// orders contains the sort orders by name.
+var orders = map[string]order{
+	"key":      {`number`, func(d *cardRow) any { return &d.number }, `tasks_by_number`, `tasks_of_status`},
+	"created":  {`created_at`, func(d *cardRow) any { return &d.at }, `tasks_by_creation`, ``},
+	"updated":  {`updated_at`, func(d *cardRow) any { return &d.at }, `tasks_by_update`, `tasks_of_status_by_update`},
+	"due":      {`due_rank`, func(d *cardRow) any { return &d.rank }, `tasks_by_due`, ``},
+	"priority": {`priority_rank`, func(d *cardRow) any { return &d.rank }, `tasks_by_rank`, ``},
+	"position": {`position`, func(d *cardRow) any { return &d.text }, `tasks_by_position`, `tasks_of_status_by_position`},
+}
 
-// cardList defines a list of cards. It has the same table and sort orders as
-// the list of tasks, so that a cursor works for both lists.
-func cardList(order string, slim bool) list.List[cardRow] {
-	at, sort := sortings[order], tasks.Sorts[order]
-	l := list.List[cardRow]{Table: tasks.Table, Columns: `number, claim_until, card`, Usual: tasks.Usual}
+// orderOf returns the name of the order that a caller wants, without its direction.
+func orderOf(want page.Want) string { return strings.TrimPrefix(cmp.Or(want.Sort, usual), "-") }
+
+// position returns the row's place in a list with this order.
+func (o order) position(d cardRow) []any {
+	switch v := o.at(&d).(type) {
+	case *clock.Time:
+		return []any{v.Time, d.number}
+	case *string:
+		return []any{*v, d.number}
+	case *int64:
+		if v != &d.number {
+			return []any{*v, d.number}
+		}
+	}
+	return []any{d.number}
+}
+
+// cardList defines a list of cards with one order.
+func cardList(name string, slim bool) list.List[cardRow] {
+	o := orders[name]
+	l := list.List[cardRow]{Table: `tasks`, Columns: `number, claim_until, card`, Usual: usual}
 	if !slim {
 		l.Columns += `, description, rest`
 	}
-	if at.column != "" {
-		l.Columns += `, ` + at.column
+	s := list.Sort[cardRow]{Columns: []string{o.column}, Position: o.position}
+	if o.apart != "" {
+		s.Apart = map[string]string{`status`: o.apart}
 	}
+	if o.column != `number` {
+		l.Columns += `, ` + o.column
+		s.Columns = append(s.Columns, `number`)
+	}
+	l.Sorts = map[string]list.Sort[cardRow]{name: s}
 	l.Scan = func(row db.Row) (d cardRow, err error) {
 		var board, rest sql.NullString
 		to := []any{&d.number, &d.until, &board}
 		if !slim {
 			to = append(to, &d.card.description, &rest)
 		}
-		if at.column != "" {
-			to = append(to, at.to(&d))
+		if o.column != `number` {
+			to = append(to, o.at(&d))
 		}
 		err = row.Scan(to...)
-		d.stored, d.card.board, d.card.rest = board.Valid, board.String, rest.String
+		d.card.board, d.card.rest = board.String, rest.String
 		return d, err
 	}
-	l.Sorts = map[string]list.Sort[cardRow]{order: {Columns: sort.Columns, Apart: sort.Apart, Position: func(d cardRow) []any {
-		if at.column == "" {
-			return []any{d.number}
-		}
-		return []any{at.value(d), d.number}
-	}}}
 	return l
 }
 
 // Card returns a task as JSON, together with the task's version.
 func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, err error) {
 	where, arg := byName(ref)
-	now, q := s.Now(), s.DB.Brief()
+	q := s.DB.Brief()
 	var board, rest sql.NullString
 	var d cardRow
-	err = q.QueryRow(ctx, `SELECT version, claim_until, card, description, rest FROM tasks WHERE `+where, arg).
-		Scan(&version, &d.until, &board, &d.card.description, &rest)
+	err = q.QueryRow(ctx, `SELECT number, version, claim_until, card, description, rest FROM tasks WHERE `+where, arg).
+		Scan(&d.number, &version, &d.until, &board, &d.card.description, &rest)
 	if db.IsNotFound(err) {
 		return Card{}, 0, errNoTask()
 	}
-	d.stored, d.card.board, d.card.rest = board.Valid, board.String, rest.String
-	if err != nil || !d.stale(now) {
-		return d.card, version, err
-	}
-	t, err := find(ctx, q, ref)
 	if err != nil {
 		return Card{}, 0, err
 	}
-	c, err = t.card(false, now)
-	return c, t.Version, err
+	d.card.board, d.card.rest = board.String, rest.String
+	c, err = d.current(ctx, q, s.Now(), false)
+	return c, version, err
 }
 
-// Cards is like List, but returns each task as a card. Slim cards have only the
-// fields that are needed to show the board.
+// Cards returns one page of the tasks that match the filter. Slim cards have only the fields that
+// are needed to show the board. The filter may name deactivated accounts, so that their tasks can
+// be found and reassigned.
 func (s *Service) Cards(ctx context.Context, f Filter, want page.Want, slim bool) (page.Part[Card], error) {
 	var part page.Part[Card]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
@@ -243,38 +271,17 @@ func (s *Service) Cards(ctx context.Context, f Filter, want page.Want, slim bool
 		if err != nil {
 			return err
 		}
-		part, err = s.cards(ctx, q, w, want, slim)
-		return err
+		stored, err := cardList(orderOf(want), slim).Read(ctx, q, w, want)
+		if err != nil {
+			return err
+		}
+		part = page.Part[Card]{Rows: make([]Card, len(stored.Rows)), Next: stored.Next, Total: stored.Total}
+		for i, d := range stored.Rows {
+			if part.Rows[i], err = d.current(ctx, q, s.Now(), slim); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return part, err
-}
-
-func (s *Service) cards(ctx context.Context, q db.Queryer, w list.Where, want page.Want, slim bool) (part page.Part[Card], err error) {
-	now := s.Now()
-	order := strings.TrimPrefix(cmp.Or(want.Sort, tasks.Usual), "-")
-	stored, err := cardList(order, slim).Read(ctx, q, w, want)
-	if err != nil {
-		return part, err
-	}
-	if !slices.ContainsFunc(stored.Rows, func(d cardRow) bool { return d.stale(now) }) {
-		for _, d := range stored.Rows {
-			part.Rows = append(part.Rows, d.card)
-		}
-		part.Next, part.Total = stored.Next, stored.Total
-		return part, nil
-	}
-	// Read the whole page again: a stale row may belong on another page by now.
-	whole, err := tasks.Read(ctx, q, w, want)
-	if err != nil {
-		return part, err
-	}
-	for _, t := range whole.Rows {
-		c, err := t.card(slim, now)
-		if err != nil {
-			return part, err
-		}
-		part.Rows = append(part.Rows, c)
-	}
-	part.Next, part.Total = whole.Next, whole.Total
-	return part, nil
 }

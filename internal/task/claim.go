@@ -333,10 +333,11 @@ const (
 	best = ` AND status = 'todo' AND blocked_reason IS NULL AND waiting_on = 0 AND archived_at IS NULL
 		ORDER BY urgency, position, number LIMIT 1`
 	notDispatched = ` AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.task_id = tasks.id AND d.state IN ('queued', 'started'))`
-	nextQuery     = `SELECT ` + columns + ` FROM tasks WHERE id = COALESCE(
+)
+
+var nextQuery = `SELECT ` + columns + ` FROM tasks WHERE id = COALESCE(
 		(SELECT id FROM tasks WHERE assignee_id = ?` + notDispatched + best + `),
 		(SELECT id FROM tasks WHERE assignee_id IS NULL` + best + `))`
-)
 
 // anyClaim reports whether there is a claimed task.
 func anyClaim(ctx context.Context, q db.Queryer) (some bool, err error) {

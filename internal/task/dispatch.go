@@ -276,29 +276,3 @@ func lastComments(ctx context.Context, q db.Queryer, taskID string) ([]Comment, 
 		SELECT * FROM comments WHERE task_id = ? ORDER BY created_at DESC, id DESC LIMIT ?) AS newest ORDER BY created_at, id`, taskID, most)
 	return db.All(rows, err, scanComment)
 }
-
-// readSpend decodes the columns that SetSpend writes.
-func (t *Task) readSpend(cost *int64, tokens *string, unpriced int64) error {
-	if tokens == nil {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(*tokens), &t.Tokens); err != nil {
-		return fmt.Errorf("read the tokens of a task: %w", err)
-	}
-	t.CostComplete = new(unpriced == 0)
-	if cost != nil {
-		t.CostUSD = new(money.Nano(*cost))
-	}
-	return nil
-}
-
-// readDispatch decodes the column that SetDispatch writes.
-func (t *Task) readDispatch(text *string) error {
-	if text == nil {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(*text), &t.Dispatch); err != nil {
-		return fmt.Errorf("read the dispatch of a task: %w", err)
-	}
-	return nil
-}

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -196,7 +195,7 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 		}
 	}
 	if len(f.Statuses) == 0 && !f.Archived {
-		w.Use(inOrder[strings.TrimPrefix(cmp.Or(want.Sort, tasks.Usual), "-")])
+		w.Use(orders[orderOf(want)].index) // does not contain archived tasks
 	}
 	return w, nil
 }
@@ -241,34 +240,4 @@ func (n narrow) matchesFew(ctx context.Context, q db.Queryer) (bool, error) {
 		return false, fmt.Errorf("count the tasks that match a filter: %w", err)
 	}
 	return count <= few, nil
-}
-
-// tasks defines the list of tasks. Tasks with equal sort values are sorted by
-// number.
-var tasks = list.List[Task]{
-	Table: `tasks`, Columns: columns, Scan: scan, Usual: "-key",
-	Sorts: map[string]list.Sort[Task]{
-		"key": {
-			Columns: []string{`number`}, Position: func(t Task) []any { return []any{t.number} },
-			Apart: map[string]string{`status`: `tasks_of_status`},
-		},
-		"created": {Columns: []string{`created_at`, `number`}, Position: func(t Task) []any { return []any{t.CreatedAt.Time, t.number} }},
-		"updated": {
-			Columns: []string{`updated_at`, `number`}, Position: func(t Task) []any { return []any{t.UpdatedAt.Time, t.number} },
-			Apart: map[string]string{`status`: `tasks_of_status_by_update`},
-		},
-		"due": {Columns: []string{`due_rank`, `number`}, Position: func(t Task) []any { due, _ := t.ranks(); return []any{due, t.number} }},
-		"position": {
-			Columns: []string{`position`, `number`}, Position: func(t Task) []any { return []any{t.Position, t.number} },
-			Apart: map[string]string{`status`: `tasks_of_status_by_position`},
-		},
-		"priority": {Columns: []string{`priority_rank`, `number`}, Position: func(t Task) []any { return []any{t.Priority.rank(), t.number} }},
-	},
-}
-
-// inOrder maps each sort order to the index that contains the tasks in that
-// order. These indexes do not contain archived tasks.
-var inOrder = map[string]string{
-	"key": `tasks_by_number`, "created": `tasks_by_creation`, "updated": `tasks_by_update`,
-	"due": `tasks_by_due`, "position": `tasks_by_position`, "priority": `tasks_by_rank`,
 }

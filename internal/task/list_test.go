@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -291,8 +290,7 @@ func pageOf(t testing.TB, s *Service, f Filter, w page.Want) (query string, args
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := strings.TrimPrefix(cmp.Or(w.Sort, tasks.Usual), "-")
-	if query, args, err = cardList(order, false).Query(s.DB.Engine(), where, w); err != nil {
+	if query, args, err = cardList(orderOf(w), false).Query(s.DB.Engine(), where, w); err != nil {
 		t.Fatal(err)
 	}
 	return query, args
@@ -427,7 +425,7 @@ func BenchmarkList(b *testing.B) {
 		} {
 			b.Run(engine.String()+"/"+name, func(b *testing.B) {
 				for b.Loop() {
-					if _, err := s.List(b.Context(), c.f, c.w); err != nil {
+					if _, err := s.Cards(b.Context(), c.f, c.w, false); err != nil {
 						b.Fatal(err)
 					}
 				}

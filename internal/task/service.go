@@ -13,9 +13,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
-	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
-	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
 )
 
@@ -114,25 +112,6 @@ func (s *Service) setNewRelations(ctx context.Context, tx *db.Tx, t *Task, n New
 func (s *Service) Get(ctx context.Context, ref string) (Task, error) {
 	t, err := find(ctx, s.DB.Brief(), ref)
 	return t.withoutExpiredClaim(s.Now()), err
-}
-
-// List returns one page of the tasks that match the filter. The filter may name deactivated
-// accounts, so that their tasks can be found and reassigned.
-func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Task], error) {
-	var part page.Part[Task]
-	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
-		w, err := s.where(ctx, q, f, want)
-		if err != nil {
-			return err
-		}
-		part, err = tasks.Read(ctx, q, w, want)
-		return err
-	})
-	now := s.Now()
-	for i := range part.Rows {
-		part.Rows[i] = part.Rows[i].withoutExpiredClaim(now)
-	}
-	return part, err
 }
 
 // lookUp replaces the names in a filter with IDs.

@@ -117,6 +117,18 @@ func want(limit int, sort, cursor string) page.Want {
 	return page.Want{Query: page.Query{Limit: limit, Cursor: cursor}, Sort: sort}
 }
 
+// List returns one page of the tasks that match the filter, as their cards show them.
+func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Task], error) {
+	cards, err := s.Cards(ctx, f, want, false)
+	tasks := page.Part[Task]{Rows: make([]Task, len(cards.Rows)), Next: cards.Next, Total: cards.Total}
+	for i, c := range cards.Rows {
+		if tasks.Rows[i], err = c.Task(); err != nil {
+			break
+		}
+	}
+	return tasks, err
+}
+
 func keys(tasks []Task) string {
 	list := make([]string, len(tasks))
 	for i, t := range tasks {

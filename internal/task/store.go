@@ -1,108 +1,15 @@
 package task
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
-	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
 	"wardroom/internal/platform/actor"
-	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/search"
 )
-
-// fields lists the columns whose values Task.values returns, in the same order.
-// The last four columns are used for sorting and searching, and their values
-// are derived from other columns; see Task.ranks.
-var fields = []string{
-	"title", "description", "status", "priority", "type", "tags", "assignee_id", "reporter_id", "project_id", "parent_id", "depends_on", "waiting_on",
-	"blocked_reason", "blocked_since", "blocked_by", "claim_by", "claim_name", "claim_until", "claim_seq", "claim_lost_by", "last_report",
-	"session_key", "branch", "pr_url", "origin", "due_at", "done_at", "archived_at", "archive_from", "moved_at", "created_at", "updated_at",
-	"position", "version",
-	"search", "priority_rank", "due_rank", "urgency",
-}
-
-const columns = `id, number, title, description, status, priority, type, tags, assignee_id, reporter_id, project_id, parent_id, depends_on, waiting_on,
-	blocked_reason, blocked_since, blocked_by, claim_by, claim_name, claim_until, claim_seq, claim_lost_by, last_report,
-	session_key, branch, pr_url, origin, due_at, done_at, archived_at, archive_from, moved_at, created_at, updated_at,
-	position, version, comment_count, dispatch, cost_nano, tokens, unpriced`
-
-func scan(row db.Row) (Task, error) {
-	var t Task
-	var tags, dependsOn string
-	var reason, by, claimBy, claimName sql.NullString
-	var dispatch, tokens *string
-	var cost *int64
-	var unpriced int64
-	var since, until *clock.Time
-	err := row.Scan(&t.ID, &t.number, &t.Title, &t.Description, &t.Status, &t.Priority, &t.Type, &tags, &t.AssigneeID, &t.ReporterID,
-		&t.ProjectID, &t.ParentID, &dependsOn, &t.WaitingOn,
-		&reason, &since, &by, &claimBy, &claimName, &until, &t.claimSeq, &t.lostBy, &t.lastReport,
-		&t.SessionKey, &t.Branch, &t.PRURL, &t.Origin, &t.DueAt, &t.DoneAt, &t.ArchivedAt, &t.archiveFrom, &t.MovedAt, &t.CreatedAt, &t.UpdatedAt,
-		&t.Position, &t.Version, &t.Comments, &dispatch, &cost, &tokens, &unpriced)
-	if err == nil {
-		err = cmp.Or(t.readDispatch(dispatch), t.readSpend(cost, tokens, unpriced))
-	}
-	if err != nil {
-		return Task{}, err
-	}
-	t.Key, t.DependsOn = keyOf(t.number), unpackKeys(dependsOn)
-	if reason.Valid && since != nil {
-		t.Blocked = &Blocked{Reason: reason.String, Since: *since, By: by.String}
-	}
-	if claimBy.Valid && until != nil {
-		t.Claim = &Claim{By: claimBy.String, Name: claimName.String, ExpiresAt: *until}
-	}
-	t.Tags, err = readTags(tags)
-	return t, err
-}
-
-// readTags parses tags in the format that Task.values writes. It is called for
-// each row of each list. For speed, it uses json.Unmarshal only for unusual
-// tags.
-func readTags(text string) (tags []Tag, err error) {
-	inner, opened := strings.CutPrefix(text, `["`)
-	inner, closed := strings.CutSuffix(inner, `"]`)
-	for tag := range strings.SplitSeq(inner, `","`) {
-		if !opened || !closed || strings.ContainsAny(tag, `"\`) {
-			tags = nil
-			err = json.Unmarshal([]byte(text), &tags)
-			return tags, err
-		}
-		tags = append(tags, Tag(tag))
-	}
-	return tags, nil
-}
-
-// values returns the task's column values, in the same order as the column names in fields.
-func (t Task) values() []any {
-	tags, err := json.Marshal(t.Tags)
-	if err != nil {
-		panic(err) // strings always encode
-	}
-	var reason, by, claimBy, claimName *string
-	var since, until *clock.Time
-	if b := t.Blocked; b != nil {
-		reason, since, by = &b.Reason, &b.Since, &b.By
-	}
-	if c := t.Claim; c != nil {
-		claimBy, claimName, until = &c.By, &c.Name, &c.ExpiresAt
-	}
-	due, urgency := t.ranks()
-	return []any{
-		t.Title, t.Description, t.Status, t.Priority, t.Type, string(tags), t.AssigneeID, t.ReporterID,
-		t.ProjectID, t.ParentID, packKeys(t.DependsOn), t.WaitingOn,
-		reason, since, by, claimBy, claimName, until, t.claimSeq, t.lostBy, t.lastReport,
-		t.SessionKey, t.Branch, t.PRURL, t.Origin, t.DueAt, t.DoneAt, t.ArchivedAt, t.archiveFrom, t.MovedAt, t.CreatedAt, t.UpdatedAt,
-		t.Position, t.Version,
-		t.searched(), t.Priority.rank(), due, urgency,
-	}
-}
 
 // noDue is the sort value for tasks without a due time. It is the year 10000,
 // in microseconds since 1970. The migrations use the same value.
@@ -160,12 +67,15 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 		return err
 	}
 	t.Key, t.Position = keyOf(t.number), firstPosition(t.number)
-	card, rest, err := t.cardJSON()
-	if err != nil {
+	r := t.row()
+	if r.board, r.rest, err = t.cardJSON(); err != nil {
 		return err
 	}
-	err = tx.Later(ctx, `INSERT INTO tasks (id, number, card, rest, `+strings.Join(fields, `, `)+`)
-		VALUES (?, ?, ?, ?`+strings.Repeat(`, ?`, len(fields))+`)`, slices.Concat([]any{t.ID, t.number, card, rest}, t.values())...)
+	values := make([]any, len(written))
+	for i, c := range written {
+		values[i] = c.value(r)
+	}
+	err = tx.Later(ctx, `INSERT INTO tasks (`+names(written)+`) VALUES (?`+strings.Repeat(`, ?`, len(written)-1)+`)`, values...)
 	if err != nil {
 		return err
 	}
@@ -205,15 +115,16 @@ func (t Task) findable() search.Text {
 // must have read old in the same transaction. Unchanged columns are not
 // written, because most columns have an index.
 func update(ctx context.Context, tx *db.Tx, old, t Task) error {
-	card, rest, err := t.cardJSON()
-	if err != nil {
+	before, after := old.row(), t.row()
+	var err error
+	if after.board, after.rest, err = t.cardJSON(); err != nil {
 		return err
 	}
-	set, args := []string{`card = ?`, `rest = ?`}, []any{card, rest}
-	before, after := old.values(), t.values()
-	for i, name := range fields {
-		if !reflect.DeepEqual(before[i], after[i]) {
-			set, args = append(set, name+` = ?`), append(args, after[i])
+	var set []string
+	var args []any
+	for _, c := range written {
+		if v := c.value(after); !reflect.DeepEqual(c.value(before), v) {
+			set, args = append(set, c.name+` = ?`), append(args, v)
 		}
 	}
 	err = tx.Later(ctx, `UPDATE tasks SET `+strings.Join(set, `, `)+` WHERE id = ?`, append(args, t.ID)...)

@@ -5,6 +5,7 @@ package task
 import (
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -376,35 +377,26 @@ func isWebAddress(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
+// consequences are the fields that change only because others do. Events do not list them.
+var consequences = []string{"waiting_on", "moved_at", "done_at", "updated_at", "version"}
+
 // diff returns the fields that an update changed, each with its values before
-// and after, for use in an event.
+// and after, for use in an event. Of the description, it returns the lengths.
 func diff(old, updated Task) map[string][2]any {
 	changes := map[string][2]any{}
-	add := func(field string, before, after any, same bool) {
-		if !same {
-			changes[field] = [2]any{before, after}
+	before, after := reflect.ValueOf(old), reflect.ValueOf(updated)
+	for _, f := range reflect.VisibleFields(before.Type()) {
+		name := f.Tag.Get("json")
+		if !f.IsExported() || slices.Contains(consequences, name) {
+			continue
+		}
+		if b, a := before.FieldByIndex(f.Index).Interface(), after.FieldByIndex(f.Index).Interface(); !reflect.DeepEqual(b, a) {
+			changes[name] = [2]any{b, a}
 		}
 	}
-	add("title", old.Title, updated.Title, old.Title == updated.Title)
-	if old.Description != updated.Description {
-		changes["description"] = [2]any{len(old.Description), len(updated.Description)} // lengths only; the task has the text
+	if changes["description"] != [2]any{} {
+		changes["description"] = [2]any{len(old.Description), len(updated.Description)}
 	}
-	add("status", old.Status, updated.Status, old.Status == updated.Status)
-	add("priority", old.Priority, updated.Priority, old.Priority == updated.Priority)
-	add("type", old.Type, updated.Type, old.Type == updated.Type)
-	add("tags", old.Tags, updated.Tags, slices.Equal(old.Tags, updated.Tags))
-	add("assignee_id", old.AssigneeID, updated.AssigneeID, same(old.AssigneeID, updated.AssigneeID))
-	add("blocked", old.Blocked, updated.Blocked, same(old.Blocked, updated.Blocked))
-	add("session_key", old.SessionKey, updated.SessionKey, same(old.SessionKey, updated.SessionKey))
-	add("branch", old.Branch, updated.Branch, same(old.Branch, updated.Branch))
-	add("pr_url", old.PRURL, updated.PRURL, same(old.PRURL, updated.PRURL))
-	add("due_at", old.DueAt, updated.DueAt, same(old.DueAt, updated.DueAt))
-	add("project_id", old.ProjectID, updated.ProjectID, same(old.ProjectID, updated.ProjectID))
-	add("parent_id", old.ParentID, updated.ParentID, same(old.ParentID, updated.ParentID))
-	add("depends_on", old.DependsOn, updated.DependsOn, slices.Equal(old.DependsOn, updated.DependsOn))
-	add("position", old.Position, updated.Position, old.Position == updated.Position)
-	add("claim", old.Claim, updated.Claim, same(old.Claim, updated.Claim))
-	add("archived_at", old.ArchivedAt, updated.ArchivedAt, same(old.ArchivedAt, updated.ArchivedAt))
 	return changes
 }
 
