@@ -58,7 +58,7 @@ CREATE TABLE tasks (
 	tokens         TEXT, -- JSON, as in the API; null if no run is known
 	unpriced       BIGINT NOT NULL DEFAULT 0, -- number of its runs without a price
 	card           TEXT, -- JSON of the fields that the board shows, written with each change; null until the first
-	rest           TEXT, -- JSON of the fields after the description
+	rest           TEXT, -- JSON of the other fields
 	created_at     TIMESTAMP NOT NULL,
 	updated_at     TIMESTAMP NOT NULL,
 	version        BIGINT NOT NULL

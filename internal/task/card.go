@@ -1,7 +1,6 @@
 package task
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -13,7 +12,6 @@ import (
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/encode"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
 )
@@ -26,38 +24,33 @@ import (
 // Card is a task as JSON. A slim card has only the fields that are needed to
 // show the board.
 type Card struct {
-	board       string // object with the fields before the description
-	description string
-	rest        string // object with the fields after the description; empty in a slim card
+	board string // object with the fields before the description
+	rest  string // object with the other fields; empty in a slim card
 }
 
 // AppendJSON appends the card's JSON to a buffer and returns the extended
 // buffer.
 func (c *Card) AppendJSON(to []byte) []byte {
-	to = append(to, c.board...)
 	if c.rest == "" {
-		return to
+		return append(to, c.board...)
 	}
-	to = encode.String(append(to[:len(to)-1], `,"description":`...), c.description)
-	return append(append(to, ','), c.rest[1:]...)
+	return append(append(append(to, c.board[:len(c.board)-1]...), ','), c.rest[1:]...)
 }
 
 // MarshalJSON implements json.Marshaler.
 func (c Card) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
 
-// cardJSON returns two JSON objects for use in a Card: one with the fields
-// before the description, and one with the fields after it.
-func (t Task) cardJSON() (board, rest string, err error) {
-	const description = `,"description":"",` // cannot occur within a value, because quotes in values are escaped
-	t.Description = ""
-	var b bytes.Buffer
+// card returns the task as a card with all fields.
+func (t Task) card() (Card, error) {
+	const second = `,"description":` // cannot occur within a value, because quotes in values are escaped
+	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(t); err != nil { //nolint:gosec // G117: a session key is a name, not a secret
-		return "", "", fmt.Errorf("write the card of %s: %w", t.Key, err)
+		return Card{}, fmt.Errorf("write the card of %s: %w", t.Key, err)
 	}
-	before, after, _ := strings.Cut(strings.TrimSuffix(b.String(), "\n"), description)
-	return before + `}`, `{` + after, nil
+	board, rest, _ := strings.Cut(strings.TrimSuffix(b.String(), "\n"), second)
+	return Card{board + `}`, `{` + second[1:] + rest}, nil
 }
 
 // Task returns the task that the card shows. Of a slim card, it returns the fields before the
@@ -79,11 +72,11 @@ func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
 		if err != nil {
 			return err
 		}
-		card, rest, err := t.cardJSON()
+		c, err := t.card()
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ?`, card, rest, id); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ?`, c.board, c.rest, id); err != nil {
 			return fmt.Errorf("write the card of %s: %w", t.Key, err)
 		}
 	}
@@ -125,9 +118,9 @@ func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	card, rest, err := t.cardJSON()
+	c, err := t.card()
 	if err == nil {
-		_, err = tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ?`, card, rest, id)
+		_, err = tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ?`, c.board, c.rest, id)
 	}
 	return err
 }
@@ -152,7 +145,7 @@ func (d cardRow) current(ctx context.Context, q db.Queryer, now time.Time, slim 
 		if err != nil {
 			return Card{}, err
 		}
-		if d.card.board, d.card.rest, err = t.cardJSON(); slim {
+		if d.card, err = t.card(); slim {
 			d.card.rest = ""
 		}
 		if err != nil {
@@ -167,7 +160,8 @@ func (d cardRow) current(ctx context.Context, q db.Queryer, now time.Time, slim 
 		return Card{}, fmt.Errorf("read the card of %s: %w", keyOf(d.number), err)
 	}
 	t.Claim = nil
-	d.card.board, _, err = t.cardJSON()
+	c, err := t.card()
+	d.card.board = c.board
 	return d.card, err
 }
 
@@ -215,7 +209,7 @@ func cardList(name string, slim bool) list.List[cardRow] {
 	o := orders[name]
 	l := list.List[cardRow]{Table: `tasks`, Columns: `number, claim_until, card`, Usual: usual}
 	if !slim {
-		l.Columns += `, description, rest`
+		l.Columns += `, rest`
 	}
 	s := list.Sort[cardRow]{Columns: []string{o.column}, Position: o.position}
 	if o.apart != "" {
@@ -230,7 +224,7 @@ func cardList(name string, slim bool) list.List[cardRow] {
 		var board, rest sql.NullString
 		to := []any{&d.number, &d.until, &board}
 		if !slim {
-			to = append(to, &d.card.description, &rest)
+			to = append(to, &rest)
 		}
 		if o.column != `number` {
 			to = append(to, o.at(&d))
@@ -248,8 +242,8 @@ func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, 
 	q := s.DB.Brief()
 	var board, rest sql.NullString
 	var d cardRow
-	err = q.QueryRow(ctx, `SELECT number, version, claim_until, card, description, rest FROM tasks WHERE `+where, arg).
-		Scan(&d.number, &version, &d.until, &board, &d.card.description, &rest)
+	err = q.QueryRow(ctx, `SELECT number, version, claim_until, card, rest FROM tasks WHERE `+where, arg).
+		Scan(&d.number, &version, &d.until, &board, &rest)
 	if db.IsNotFound(err) {
 		return Card{}, 0, errNoTask()
 	}

@@ -141,14 +141,14 @@ func (d *operations) do(ctx context.Context, t *testing.T) {
 // cardOf returns the card that a task must have.
 func cardOf(t *testing.T, v Task, slim bool) *Card {
 	t.Helper()
-	board, rest, err := v.cardJSON()
+	c, err := v.card()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if slim {
-		return &Card{board: board}
+		c.rest = ""
 	}
-	return &Card{board, v.Description, rest}
+	return &c
 }
 
 // check compares the stored cards with the tasks.

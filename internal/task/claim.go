@@ -241,11 +241,11 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Tim
 	t, c := old, *old.Claim
 	c.ExpiresAt = clock.At(until)
 	t.Claim = &c
-	card, rest, err := t.cardJSON()
+	card, err := t.card()
 	if err != nil {
 		return Task{}, nil, err
 	}
-	_, err = tx.Exec(ctx, `UPDATE tasks SET claim_until = ?, card = ?, rest = ? WHERE id = ?`, c.ExpiresAt, card, rest, t.ID)
+	_, err = tx.Exec(ctx, `UPDATE tasks SET claim_until = ?, card = ?, rest = ? WHERE id = ?`, c.ExpiresAt, card.board, card.rest, t.ID)
 	if err != nil {
 		return Task{}, nil, err
 	}

@@ -77,8 +77,8 @@ var (
 		at("priority_rank", func(r *row) *int64 { return &r.priorityRank }),
 		at("due_rank", func(r *row) *int64 { return &r.dueRank }),
 		at("urgency", func(r *row) *int64 { return &r.urgency }),
-		at("card", func(r *row) *string { return &r.board }),
-		at("rest", func(r *row) *string { return &r.rest }),
+		at("card", func(r *row) *string { return &r.card.board }),
+		at("rest", func(r *row) *string { return &r.card.rest }),
 	}
 
 	read, written = slices.Concat(own, kept), slices.Concat(own, derived)
@@ -107,7 +107,7 @@ type row struct {
 
 	search                         string
 	priorityRank, dueRank, urgency int64
-	board, rest                    string // see cardJSON
+	card                           Card
 }
 
 // row returns the task as a row, without the cards and without the columns that only other

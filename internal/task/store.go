@@ -68,7 +68,7 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	}
 	t.Key, t.Position = keyOf(t.number), firstPosition(t.number)
 	r := t.row()
-	if r.board, r.rest, err = t.cardJSON(); err != nil {
+	if r.card, err = t.card(); err != nil {
 		return err
 	}
 	values := make([]any, len(written))
@@ -117,7 +117,7 @@ func (t Task) findable() search.Text {
 func update(ctx context.Context, tx *db.Tx, old, t Task) error {
 	before, after := old.row(), t.row()
 	var err error
-	if after.board, after.rest, err = t.cardJSON(); err != nil {
+	if after.card, err = t.card(); err != nil {
 		return err
 	}
 	var set []string

@@ -89,7 +89,7 @@ const (
 )
 
 // Task is a unit of work on the board. The fields before Description are
-// included in the task's slim card; see cardJSON.
+// included in the task's slim card.
 type Task struct {
 	ID         string      `json:"id"`
 	Key        string      `json:"key" doc:"TASK-n. Never reused." example:"TASK-12"`
