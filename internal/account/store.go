@@ -99,11 +99,7 @@ func (f Filter) where() list.Where {
 
 func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 	rows, err := q.Query(ctx, `SELECT id, agent_id, name FROM users WHERE active AND agent_id IS NOT NULL ORDER BY agent_id`)
-	return db.All(rows, err, func(r db.Row) (AgentUser, error) {
-		var a AgentUser
-		err := r.Scan(&a.UserID, &a.AgentID, &a.Name)
-		return a, err
-	})
+	return db.All(rows, err, func(r db.Row) (a AgentUser, err error) { return a, r.Scan(&a.UserID, &a.AgentID, &a.Name) })
 }
 
 // nameTaken reports whether an account other than the one with the given ID has the given name,
@@ -183,11 +179,7 @@ func purgeTallies(ctx context.Context, tx *db.Tx, before time.Time) error {
 // findSetupTokens returns the digests of all valid setup tokens.
 func findSetupTokens(ctx context.Context, q db.Queryer, now time.Time) ([]string, error) {
 	rows, err := q.Query(ctx, `SELECT digest FROM setup_tokens WHERE expires_at > ?`, now)
-	return db.All(rows, err, func(r db.Row) (string, error) {
-		var digest string
-		err := r.Scan(&digest)
-		return digest, err
-	})
+	return db.All(rows, err, func(r db.Row) (digest string, err error) { return digest, r.Scan(&digest) })
 }
 
 func putSetupToken(ctx context.Context, tx *db.Tx, digest string, until time.Time) error {
@@ -207,10 +199,8 @@ func dropSetupTokens(ctx context.Context, tx *db.Tx) error {
 
 const keyColumns = `id, name, hint, created_at, expires_at, last_used_at, revoked_at`
 
-func scanKey(r db.Row) (Key, error) {
-	var k Key
-	err := r.Scan(&k.ID, &k.Name, &k.Hint, &k.CreatedAt, &k.ExpiresAt, &k.LastUsedAt, &k.RevokedAt)
-	return k, err
+func scanKey(r db.Row) (k Key, err error) {
+	return k, r.Scan(&k.ID, &k.Name, &k.Hint, &k.CreatedAt, &k.ExpiresAt, &k.LastUsedAt, &k.RevokedAt)
 }
 
 // keys defines the list of a user's API keys.

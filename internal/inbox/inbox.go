@@ -286,15 +286,6 @@ func (i Item) checkUnresolved(verb string) error {
 	return ErrResolved.With("The item was resolved by %s. Reopen it before you %s it.", i.Resolution.By.Name, verb).Fact("resolution", i.Resolution)
 }
 
-// checkVersion fails with ErrStale if version is not nil and differs from the item's
-// current version.
-func (i Item) checkVersion(version *int64) error {
-	if version == nil || *version == i.Version {
-		return nil
-	}
-	return ErrStale.With("The item is now at version %d. Read it again and retry the change.", i.Version).Fact("current_version", i.Version)
-}
-
 // changes returns the fields that differ between old and i, each with its old and new value.
 func (i Item) changes(old Item) map[string][2]any {
 	changes := map[string][2]any{}

@@ -172,22 +172,17 @@ func (s *Service) Reopen(ctx context.Context, id string, version *int64) (Item, 
 }
 
 // do applies the caller's action to an item.
-func (s *Service) do(ctx context.Context, id string, version *int64, kind string, d action) (i Item, err error) {
-	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+func (s *Service) do(ctx context.Context, id string, version *int64, kind string, d action) (Item, error) {
+	return db.Do(ctx, s.DB, kind, func(tx *db.Tx) (Item, error) {
 		old, err := find(ctx, tx, id)
 		if err == nil {
-			err = old.checkVersion(version)
+			err = ErrStale.Unless(version, old.Version, "item")
 		}
 		if err != nil {
-			return err
+			return Item{}, err
 		}
-		i, err = s.change(ctx, tx, old, kind, d)
-		return err
+		return s.change(ctx, tx, old, kind, d)
 	})
-	if err != nil {
-		return Item{}, fmt.Errorf("%s: %w", kind, err)
-	}
-	return i, nil
 }
 
 // change applies an action to the item old, which the caller must have read in the same

@@ -37,7 +37,7 @@ func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if err := old.checkVersion(version); err != nil {
+		if err := ErrStale.Unless(version, old.Version, "task"); err != nil {
 			return Task{}, nil, err
 		}
 		if held := old.activeClaim(now); held != nil && held.By != by.ID {
@@ -62,7 +62,7 @@ func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task
 		if err != nil || old.ArchivedAt == nil {
 			return old, nil, err
 		}
-		if err := old.checkVersion(version); err != nil {
+		if err := ErrStale.Unless(version, old.Version, "task"); err != nil {
 			return Task{}, nil, err
 		}
 		t := old
@@ -138,7 +138,7 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 	_, err := s.write(ctx, "delete task", func(tx *db.Tx) (Task, []pendingEvent, error) {
 		t, err := find(ctx, tx, ref)
 		if err == nil {
-			err = t.checkVersion(version)
+			err = ErrStale.Unless(version, t.Version, "task")
 		}
 		if err != nil {
 			return Task{}, nil, err

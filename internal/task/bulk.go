@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"wardroom/internal/platform/db"
@@ -36,14 +35,9 @@ func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome,
 	}
 	outcomes := make([]Outcome, 0, len(refs))
 	for batch := range slices.Chunk(refs, bulkBatch) {
-		var done []Outcome
-		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-			var err error
-			done, err = s.bulkIn(ctx, tx, batch, c)
-			return err
-		})
+		done, err := db.Do(ctx, s.DB, "change many tasks", func(tx *db.Tx) ([]Outcome, error) { return s.bulkIn(ctx, tx, batch, c) })
 		if err != nil {
-			return nil, fmt.Errorf("change many tasks: %w", err)
+			return nil, err
 		}
 		outcomes = append(outcomes, done...)
 	}

@@ -57,15 +57,6 @@ func (c CommentText) clean() (CommentText, error) {
 	return c, bad.Err()
 }
 
-// checkVersion fails with ErrCommentChanged if a version is given but is not the
-// comment's current one.
-func (c Comment) checkVersion(version *int64) error {
-	if version == nil || *version == c.Version {
-		return nil
-	}
-	return ErrCommentChanged.With("The comment is now at version %d. Read it again and retry the change.", c.Version).Fact("current_version", c.Version)
-}
-
 // Event kinds for comments. The events do not contain the text of the comment,
 // so that no copy remains when the comment is deleted.
 const (
@@ -76,16 +67,10 @@ const (
 
 // Comment adds a comment to a task. Archived tasks cannot be commented on.
 func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Comment, error) {
-	var c Comment
-	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		c, err = once.Do(ctx, tx, s.Now(), findAnyComment, func(c Comment) string { return c.ID },
+	return db.Do(ctx, s.DB, "comment on a task", func(tx *db.Tx) (Comment, error) {
+		return once.Do(ctx, tx, s.Now(), findAnyComment, func(c Comment) string { return c.ID },
 			func() (Comment, error) { return s.CommentIn(ctx, tx, ref, text) })
-		return err
 	})
-	if err != nil {
-		return Comment{}, fmt.Errorf("comment on a task: %w", err)
-	}
-	return c, nil
 }
 
 // CommentIn is like Comment, but runs in the caller's transaction. The author
@@ -134,16 +119,7 @@ func (s *Service) Comments(ctx context.Context, ref string, want page.Want) (pag
 // EditComment changes the text of a comment that the caller wrote. If a version is given
 // but is not the comment's current one, it fails with ErrCommentChanged.
 func (s *Service) EditComment(ctx context.Context, ref, id string, text CommentText, version *int64) (Comment, error) {
-	var c Comment
-	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		var err error
-		c, err = s.editIn(ctx, tx, ref, id, text, version)
-		return err
-	})
-	if err != nil {
-		return Comment{}, fmt.Errorf("edit a comment: %w", err)
-	}
-	return c, nil
+	return db.Do(ctx, s.DB, "edit a comment", func(tx *db.Tx) (Comment, error) { return s.editIn(ctx, tx, ref, id, text, version) })
 }
 
 func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text CommentText, version *int64) (Comment, error) {
@@ -158,10 +134,10 @@ func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text Co
 	if old.AuthorID == nil || *old.AuthorID != actor.From(ctx).ID {
 		return Comment{}, ErrNotAuthor.With("Only the author can edit a comment. Write a new comment instead.")
 	}
-	if t.ArchivedAt != nil {
-		return Comment{}, ErrArchived.With("Restore task %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
+	if err := t.checkArchived(); err != nil {
+		return Comment{}, err
 	}
-	if err := old.checkVersion(version); err != nil {
+	if err := ErrCommentChanged.Unless(version, old.Version, "comment"); err != nil {
 		return Comment{}, err
 	}
 	if old.Body == text.Body {
@@ -193,7 +169,7 @@ func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *in
 		if own := c.AuthorID != nil && *c.AuthorID == by.ID; !own && !by.Role.May(actor.DeleteTasks) {
 			return ErrNotAuthor.With("Only the author, an admin, or Wardroom's owner can delete a comment.")
 		}
-		if err := c.checkVersion(version); err != nil {
+		if err := ErrCommentChanged.Unless(version, c.Version, "comment"); err != nil {
 			return err
 		}
 		if err := countComment(ctx, tx, t.ID, -1); err != nil {

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -114,16 +113,10 @@ func (p Project) changes(old Project) map[string][2]any {
 // CreateProject creates a project. The project's key can never be used for
 // another project.
 func (s *Service) CreateProject(ctx context.Context, n NewProject) (Project, error) {
-	var p Project
-	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		p, err = once.Do(ctx, tx, s.Now(), findProjectRow, func(p Project) string { return p.ID },
+	return db.Do(ctx, s.DB, "create project", func(tx *db.Tx) (Project, error) {
+		return once.Do(ctx, tx, s.Now(), findProjectRow, func(p Project) string { return p.ID },
 			func() (Project, error) { return s.createProject(ctx, tx, n) })
-		return err
 	})
-	if err != nil {
-		return Project{}, fmt.Errorf("create project: %w", err)
-	}
-	return p, nil
 }
 
 func (s *Service) createProject(ctx context.Context, tx *db.Tx, n NewProject) (Project, error) {
@@ -155,16 +148,7 @@ func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (
 // UpdateProject applies a partial update to a project. If a version is given and it is not the project's current
 // version, UpdateProject fails with ErrProjectChanged. An update that changes nothing writes nothing.
 func (s *Service) UpdateProject(ctx context.Context, ref string, c ProjectChange, version *int64) (Project, error) {
-	var p Project
-	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		var err error
-		p, err = s.updateProject(ctx, tx, ref, c, version)
-		return err
-	})
-	if err != nil {
-		return Project{}, fmt.Errorf("update project: %w", err)
-	}
-	return p, nil
+	return db.Do(ctx, s.DB, "update project", func(tx *db.Tx) (Project, error) { return s.updateProject(ctx, tx, ref, c, version) })
 }
 
 func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c ProjectChange, version *int64) (Project, error) {
@@ -172,9 +156,8 @@ func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c Pr
 	if err != nil {
 		return Project{}, err
 	}
-	if version != nil && *version != old.Version {
-		return Project{}, ErrProjectChanged.With("The project is now at version %d. Read it again and retry the change.", old.Version).
-			Fact("current_version", old.Version)
+	if err := ErrProjectChanged.Unless(version, old.Version, "project"); err != nil {
+		return Project{}, err
 	}
 	p := old
 	var bad fault.Fields

@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -37,12 +36,9 @@ type Service struct {
 
 // Create adds a task to the board.
 func (s *Service) Create(ctx context.Context, n New) (Task, error) {
-	var t Task
-	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		t, err = once.Do(ctx, tx, s.Now(), find, func(t Task) string { return t.ID }, func() (Task, error) { return s.CreateIn(ctx, tx, n) })
-		return err
+	return db.Do(ctx, s.DB, "create task", func(tx *db.Tx) (Task, error) {
+		return once.Do(ctx, tx, s.Now(), find, func(t Task) string { return t.ID }, func() (Task, error) { return s.CreateIn(ctx, tx, n) })
 	})
-	return t, err
 }
 
 // CreateIn is like Create, but runs in the caller's transaction. Standups use
@@ -68,7 +64,7 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 		return Task{}, err
 	}
 	if err := insert(ctx, tx, &t); err != nil {
-		return Task{}, fmt.Errorf("create task: %w", err)
+		return Task{}, err
 	}
 	data := map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}
 	for name, v := range map[string]*string{"project_id": t.ProjectID, "parent_id": t.ParentID} {
@@ -165,19 +161,14 @@ func (s *Service) Update(ctx context.Context, ref string, c Change, version *int
 
 // write runs fn in a transaction and then records the events that fn returned.
 func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task, []pendingEvent, error)) (Task, error) {
-	var t Task
-	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		done, events, err := fn(tx)
+	t, err := db.Do(ctx, s.DB, what, func(tx *db.Tx) (Task, error) {
+		t, events, err := fn(tx)
 		if err != nil {
-			return err
+			return t, err
 		}
-		t = done
-		return record(ctx, tx, events)
+		return t, record(ctx, tx, events)
 	})
-	if err != nil {
-		return Task{}, fmt.Errorf("%s: %w", what, err)
-	}
-	return t.withoutExpiredClaim(s.Now()), nil
+	return t.withoutExpiredClaim(s.Now()), err
 }
 
 func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change, version *int64) (Task, []pendingEvent, error) {
@@ -185,7 +176,7 @@ func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change,
 	if err != nil {
 		return Task{}, nil, err
 	}
-	if err := old.checkVersion(version); err != nil {
+	if err := ErrStale.Unless(version, old.Version, "task"); err != nil {
 		return Task{}, nil, err
 	}
 	t, err := s.changed(ctx, tx, old, c)
@@ -195,21 +186,12 @@ func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change,
 	return s.save(ctx, tx, old, t, "task.changed", nil)
 }
 
-// checkVersion fails with ErrStale if a version is given but is not the task's current
-// one.
-func (t Task) checkVersion(version *int64) error {
-	if version == nil || *version == t.Version {
-		return nil
-	}
-	return ErrStale.With("The task is now at version %d. Read it again and retry the change.", t.Version).Fact("current_version", t.Version)
-}
-
 // changed applies the change c to the task old and returns the result. It fails if the caller may
 // not make the change.
 func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (Task, error) {
 	t, by := old, actor.From(ctx)
-	if old.ArchivedAt != nil {
-		return Task{}, ErrArchived.With("Restore task %s first.", old.Key).Fact("archived_at", old.ArchivedAt)
+	if err := old.checkArchived(); err != nil {
+		return Task{}, err
 	}
 	now := s.Now()
 	if old.Claim != nil || old.lostBy != nil || c.ClaimToken != nil {

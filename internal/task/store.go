@@ -52,10 +52,18 @@ func errNoTask() error { return ErrNotFound.With("Use the task's ID or key, such
 // that are about to be changed.
 func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	t, err := find(ctx, tx, ref)
-	if err == nil && t.ArchivedAt != nil {
-		err = ErrArchived.With("Restore task %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
+	if err == nil {
+		err = t.checkArchived()
 	}
 	return t, err
+}
+
+// checkArchived fails with ErrArchived if the task is archived.
+func (t Task) checkArchived() error {
+	if t.ArchivedAt == nil {
+		return nil
+	}
+	return ErrArchived.With("Restore task %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
 }
 
 // insert gives the task the next number and stores it at the end of the board.

@@ -257,6 +257,20 @@ func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	return err
 }
 
+// Do runs fn in a transaction and returns what fn returns. See DB.Tx. The text what says
+// in an error what failed, such as "create a task".
+func Do[T any](ctx context.Context, d *DB, what string, fn func(*Tx) (T, error)) (T, error) {
+	var v, none T
+	err := d.Tx(ctx, func(tx *Tx) (err error) {
+		v, err = fn(tx)
+		return err
+	})
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", what, err)
+	}
+	return v, nil
+}
+
 func (d *DB) begin() (writeTx, error) {
 	if d.engine == SQLite {
 		return d.beginSQLite()

@@ -1,19 +1,17 @@
 package db
 
-// On both engines, writers that wait at the same time share one transaction and
-// one commit. Only one transaction writes at a time: SQLite has one writer, and on
-// PostgreSQL every write transaction holds one advisory lock (see writePostgres).
-// Each caller of Tx has these guarantees:
+// Writers that wait at the same time share one transaction and one commit. If one of
+// them fails, the others do not notice: if it has written nothing, the transaction goes on
+// without it. Otherwise the transaction is rolled back, and each of the others runs
+// again in a transaction of its own, at most once for this reason.
 //
 //   - Tx returns nil only after the caller's change is committed, and an error
 //     only if nothing of the change was stored. The one exception is a connection
 //     that breaks during the commit: the outcome is then unknown.
-//   - If one member of a shared transaction fails after it has written, the whole
-//     transaction is rolled back. The other members run again, each in its own
-//     transaction, at most once for this reason, and do not see the failure.
-//   - A member that fails before it has written does not affect the others.
 //   - When a caller's context ends, its next statement fails. A running statement,
-//     the commit and the other members are not affected.
+//     the commit and the other writers are not affected.
+//   - Only one transaction writes at a time: SQLite has one writer, and on
+//     PostgreSQL every write transaction holds one advisory lock (see writePostgres).
 //   - On PostgreSQL a caller waits at most 10 s for its turn (see turnTimeout), and a
 //     statement that waits for a lock fails after 5 s (see lockTime).
 

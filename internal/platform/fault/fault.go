@@ -75,6 +75,15 @@ func (e *Error) Fact(name string, value any) *Error {
 	return &c
 }
 
+// Unless returns nil if no version is given or it is the current one. Otherwise it returns e with the
+// current version. The name says what has changed, such as "task".
+func (e *Error) Unless(version *int64, current int64, name string) error {
+	if version == nil || *version == current {
+		return nil
+	}
+	return e.With("The %s is now at version %d. Read it again and retry the change.", name, current).Fact("current_version", current)
+}
+
 // After returns a copy of e that tells the client how long to wait before a retry.
 func (e *Error) After(d time.Duration) *Error {
 	c := *e
