@@ -159,15 +159,8 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 		return Task{}, err
 	}
 	t, err := s.write(ctx, "claim task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		old, err := findOpen(ctx, tx, ref)
+		old, now, err := s.findToken(ctx, tx, ref, opt.Token)
 		if err != nil {
-			return Task{}, nil, err
-		}
-		now, err := tx.Clock(ctx, s.Now())
-		if err != nil {
-			return Task{}, nil, err
-		}
-		if err := old.checkToken(opt.Token, by, now); err != nil {
 			return Task{}, nil, err
 		}
 		switch held := old.activeClaim(now); {
@@ -184,6 +177,18 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 		return s.take(ctx, tx, old, now.Add(d))
 	})
 	return t.withToken(), err
+}
+
+// findToken returns a task that is not archived, and the time on the clock of claims. It fails if a
+// token is given that does not belong to the caller's current claim.
+func (s *Service) findToken(ctx context.Context, tx *db.Tx, ref string, token *int64) (t Task, now time.Time, err error) {
+	if t, err = findOpen(ctx, tx, ref); err != nil {
+		return t, now, err
+	}
+	if now, err = tx.Clock(ctx, s.Now()); err != nil {
+		return t, now, err
+	}
+	return t, now, t.checkToken(token, actor.From(ctx), now)
 }
 
 // ClaimNext claims the next available task. Tasks that are assigned to the
@@ -258,15 +263,8 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Tim
 func (s *Service) Release(ctx context.Context, ref string, opt ClaimOptions) (Task, error) {
 	by := actor.From(ctx)
 	return s.write(ctx, "release task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		old, err := findOpen(ctx, tx, ref)
+		old, now, err := s.findToken(ctx, tx, ref, opt.Token)
 		if err != nil {
-			return Task{}, nil, err
-		}
-		now, err := tx.Clock(ctx, s.Now())
-		if err != nil {
-			return Task{}, nil, err
-		}
-		if err := old.checkToken(opt.Token, by, now); err != nil {
 			return Task{}, nil, err
 		}
 		held := old.activeClaim(now)

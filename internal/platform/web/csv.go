@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -28,25 +27,14 @@ type Table struct {
 // returns an error, the client gets an error response. An error while the table is being sent closes the connection,
 // so that the client does not take a partial table for a complete one.
 func CSV[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*Table, error), opts ...Option) {
-	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
-		table, err := h(ctx, in)
-		if err != nil {
-			return nil, err
+	registerText(a, path, p, summary, "text/csv", h, func(ctx context.Context, hc huma.Context, table *Table) {
+		hc.SetHeader("Content-Type", "text/csv; charset=utf-8; header=present")
+		hc.SetHeader("Content-Disposition", `attachment; filename="`+table.Name+`"`)
+		hc.SetStatus(http.StatusOK)
+		if x := from(ctx); x.r.Method != http.MethodHead {
+			x.table(csv.NewWriter(hc.BodyWriter()), table)
 		}
-		return &textOutput{func(hc huma.Context) {
-			hc.SetHeader("Content-Type", "text/csv; charset=utf-8; header=present")
-			hc.SetHeader("Content-Disposition", `attachment; filename="`+table.Name+`"`)
-			hc.SetStatus(http.StatusOK)
-			if x := from(ctx); x.r.Method != http.MethodHead {
-				x.table(csv.NewWriter(hc.BodyWriter()), table)
-			}
-		}}, nil
 	}, opts)
-	op := a.routes[len(a.routes)-1].op
-	op.Responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
-		Description: http.StatusText(http.StatusOK),
-		Content:     map[string]*huma.MediaType{"text/csv": {Schema: &huma.Schema{Type: huma.TypeString}}},
-	}
 }
 
 // table writes the table t as CSV. If that fails, it logs the error, and the client

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,24 +22,13 @@ type Streaming func(ctx context.Context, send func(frames []byte) error)
 // Streaming that h returns is always called, so that it can release what h acquired.
 // For a HEAD request, it is called with a context that has already ended.
 func Stream[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Streaming, error), opts ...Option) {
-	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
-		stream, err := h(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		return &textOutput{func(hc huma.Context) {
-			hc.SetHeader("Content-Type", "text/event-stream")
-			hc.SetHeader("Cache-Control", "no-store")
-			hc.SetHeader("X-Accel-Buffering", "no") // otherwise nginx buffers frames
-			hc.SetStatus(http.StatusOK)
-			from(ctx).stream(stream)
-		}}, nil
+	registerText(a, path, p, summary, "text/event-stream", h, func(ctx context.Context, hc huma.Context, stream Streaming) {
+		hc.SetHeader("Content-Type", "text/event-stream")
+		hc.SetHeader("Cache-Control", "no-store")
+		hc.SetHeader("X-Accel-Buffering", "no") // otherwise nginx buffers frames
+		hc.SetStatus(http.StatusOK)
+		from(ctx).stream(stream)
 	}, append(opts, func(r *route) { r.plain = true }))
-	op := a.routes[len(a.routes)-1].op
-	op.Responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
-		Description: http.StatusText(http.StatusOK),
-		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
-	}
 }
 
 // stream runs s on the response's connection.

@@ -24,21 +24,29 @@ type textOutput struct{ Body func(huma.Context) }
 // Text declares a route that returns plain text. The text can grow while the client
 // reads it. An error that h returns becomes an error response.
 func Text[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Writing, error), opts ...Option) {
+	registerText(a, path, p, summary, "text/plain", h, func(ctx context.Context, hc huma.Context, write Writing) {
+		hc.SetHeader("Content-Type", "text/plain; charset=utf-8")
+		hc.SetStatus(http.StatusOK)
+		write(from(ctx).textWriter(ctx, hc.BodyWriter()))
+	}, opts)
+}
+
+// registerText declares a route that responds with text of a media type. The function send writes
+// the response from what the handler returns.
+func registerText[I, T any](a *API, path string, p actor.Permission, summary, mediaType string,
+	h func(context.Context, *I) (T, error), send func(context.Context, huma.Context, T), opts []Option,
+) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
-		write, err := h(ctx, in)
+		v, err := h(ctx, in)
 		if err != nil {
 			return nil, err
 		}
-		return &textOutput{func(hc huma.Context) {
-			hc.SetHeader("Content-Type", "text/plain; charset=utf-8")
-			hc.SetStatus(http.StatusOK)
-			write(from(ctx).textWriter(ctx, hc.BodyWriter()))
-		}}, nil
+		return &textOutput{func(hc huma.Context) { send(ctx, hc, v) }}, nil
 	}, opts)
 	op := a.routes[len(a.routes)-1].op
 	op.Responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
 		Description: http.StatusText(http.StatusOK),
-		Content:     map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
+		Content:     map[string]*huma.MediaType{mediaType: {Schema: &huma.Schema{Type: huma.TypeString}}},
 	}
 }
 
