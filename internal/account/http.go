@@ -129,11 +129,7 @@ func (s *Service) handleSetup(ctx context.Context, in *setupInput) (*loginOutput
 }
 
 func (s *Service) handleChangeOwn(ctx context.Context, in *changeOwnInput) (*web.Tagged[User], error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	u, err := s.ChangeOwn(ctx, in.Body, version)
+	u, err := s.ChangeOwn(ctx, in.Body, in.Version())
 	return web.Tag(u, u.Version), err
 }
 
@@ -167,11 +163,7 @@ func (s *Service) handleGet(ctx context.Context, in *UserInput) (*web.Tagged[Use
 }
 
 func (s *Service) handleChange(ctx context.Context, in *changeInput) (*web.Tagged[User], error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	u, err := s.Change(ctx, in.ID, in.Body, version)
+	u, err := s.Change(ctx, in.ID, in.Body, in.Version())
 	return web.Tag(u, u.Version), err
 }
 

@@ -77,11 +77,7 @@ type Versioned struct {
 
 // answer calls do with the version from the If-Match header and returns the resulting item.
 func (v Versioned) answer(do func(version *int64) (Item, error)) (*web.Tagged[Item], error) {
-	version, err := v.Version()
-	if err != nil {
-		return nil, err
-	}
-	i, err := do(version)
+	i, err := do(v.Version())
 	return web.Tag(i, i.Version), err
 }
 

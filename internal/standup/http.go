@@ -161,11 +161,7 @@ type deleteInput struct {
 }
 
 func (s *Service) handleDelete(ctx context.Context, in *deleteInput) (*struct{}, error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	return nil, s.Delete(ctx, in.ID, version)
+	return nil, s.Delete(ctx, in.ID, in.Version())
 }
 
 type runInput struct {
@@ -272,10 +268,6 @@ type updateTeamInput struct {
 }
 
 func (s *Service) handleUpdateTeam(ctx context.Context, in *updateTeamInput) (*web.Tagged[Team], error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.UpdateTeam(ctx, in.ID, in.Body, version)
+	t, err := s.UpdateTeam(ctx, in.ID, in.Body, in.Version())
 	return web.Tag(t, t.Version), err
 }

@@ -104,12 +104,6 @@ type DispatchInput struct {
 	Comments []Comment // the newest ones, oldest first
 }
 
-// Related is a one-line summary of another task.
-type Related struct {
-	Key, Title string
-	Status     Status
-}
-
 // PrepareDispatch reads a task that is to be dispatched to its agent. It fails if the task
 // cannot be dispatched now, for example because it is done or another user has claimed it. If
 // the agent has lost an earlier claim on the task, PrepareDispatch deletes the record of the
@@ -148,7 +142,7 @@ func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (D
 	if held := t.activeClaim(now); held != nil && held.By != h.UserID {
 		return h, ErrClaimed.With("The task is claimed by %s until %s. Release the claim first.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).Fact("claim", held)
 	}
-	if h.Depends, err = related(ctx, tx, t); err != nil {
+	if h.Depends, err = dependencies(ctx, tx, t); err != nil {
 		return h, err
 	}
 	if h.Comments, err = lastComments(ctx, tx, t.ID); err != nil {
@@ -240,34 +234,6 @@ func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) (
 // DispatchEnded is the event kind for the end of a dispatch, whether it
 // succeeded or failed.
 const DispatchEnded = "task.dispatch_ended"
-
-// related returns summaries of the tasks that the given task depends on.
-func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
-	if len(t.DependsOn) == 0 {
-		return nil, nil
-	}
-	numbers := make([]any, len(t.DependsOn))
-	for i, key := range t.DependsOn {
-		numbers[i], _ = parseKey(key)
-	}
-	rows, err := q.Query(ctx, `SELECT number, title, status FROM tasks WHERE number `+in(numbers), numbers...)
-	found := map[int64]Related{}
-	_, err = db.All(rows, err, func(row db.Row) (n int64, err error) {
-		var r Related
-		err = row.Scan(&n, &r.Title, &r.Status)
-		r.Key = keyOf(n)
-		found[n] = r
-		return n, err
-	})
-	var lines []Related
-	for _, key := range t.DependsOn {
-		n, _ := parseKey(key)
-		if d, ok := found[n]; ok {
-			lines = append(lines, d)
-		}
-	}
-	return lines, err
-}
 
 // lastComments returns a task's newest comments in chronological order.
 func lastComments(ctx context.Context, q db.Queryer, taskID string) ([]Comment, error) {

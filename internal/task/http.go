@@ -194,11 +194,7 @@ type updateInput struct {
 }
 
 func (s *Service) handleUpdate(ctx context.Context, in *updateInput) (*web.Tagged[Task], error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Update(ctx, in.ID, in.Body, version)
+	t, err := s.Update(ctx, in.ID, in.Body, in.Version())
 	return web.Tag(t, t.Version), err
 }
 
@@ -275,29 +271,17 @@ type versionInput struct {
 }
 
 func (s *Service) handleArchive(ctx context.Context, in *versionInput) (*web.Tagged[Task], error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Archive(ctx, in.ID, version)
+	t, err := s.Archive(ctx, in.ID, in.Version())
 	return web.Tag(t, t.Version), err
 }
 
 func (s *Service) handleRestore(ctx context.Context, in *versionInput) (*web.Tagged[Task], error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Restore(ctx, in.ID, version)
+	t, err := s.Restore(ctx, in.ID, in.Version())
 	return web.Tag(t, t.Version), err
 }
 
 func (s *Service) handleDelete(ctx context.Context, in *versionInput) (*struct{}, error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	return nil, s.Delete(ctx, in.ID, version)
+	return nil, s.Delete(ctx, in.ID, in.Version())
 }
 
 type historyInput struct {
@@ -344,20 +328,12 @@ func (s *Service) handleEditComment(ctx context.Context, in *struct {
 	Body CommentText
 },
 ) (*web.Tagged[Comment], error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	c, err := s.EditComment(ctx, in.ID, in.CommentID, in.Body, version)
+	c, err := s.EditComment(ctx, in.ID, in.CommentID, in.Body, in.Version())
 	return web.Tag(c, c.Version), err
 }
 
 func (s *Service) handleDeleteComment(ctx context.Context, in *CommentRef) (*struct{}, error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	return nil, s.DeleteComment(ctx, in.ID, in.CommentID, version)
+	return nil, s.DeleteComment(ctx, in.ID, in.CommentID, in.Version())
 }
 
 type projectsInput struct {
@@ -394,11 +370,7 @@ type updateProjectInput struct {
 }
 
 func (s *Service) handleUpdateProject(ctx context.Context, in *updateProjectInput) (*web.Tagged[Project], error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.UpdateProject(ctx, in.ID, in.Body, version)
+	p, err := s.UpdateProject(ctx, in.ID, in.Body, in.Version())
 	return web.Tag(p, p.Version), err
 }
 

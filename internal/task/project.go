@@ -94,22 +94,6 @@ func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 	}
 }
 
-// changes returns the fields that an update changed, each with its values
-// before and after, for use in an event.
-func (p Project) changes(old Project) map[string][2]any {
-	changes := map[string][2]any{}
-	if old.Name != p.Name {
-		changes["name"] = [2]any{old.Name, p.Name}
-	}
-	if old.Description != p.Description {
-		changes["description"] = [2]any{len(old.Description), len(p.Description)} // lengths only; the project has the text
-	}
-	if !same(old.ArchivedAt, p.ArchivedAt) {
-		changes["archived_at"] = [2]any{old.ArchivedAt, p.ArchivedAt}
-	}
-	return changes
-}
-
 // CreateProject creates a project. The project's key can never be used for
 // another project.
 func (s *Service) CreateProject(ctx context.Context, n NewProject) (Project, error) {
@@ -165,7 +149,7 @@ func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c Pr
 	if err := bad.Err(); err != nil {
 		return Project{}, err
 	}
-	changes := p.changes(old)
+	changes := diff(old, p)
 	if len(changes) == 0 {
 		return old, nil
 	}

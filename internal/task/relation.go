@@ -19,9 +19,9 @@ var (
 	ErrWaiting    = fault.New(fault.Conflict, "dependencies_unfinished", "The task depends on tasks that are not done.")
 )
 
-// Blocking is an unfinished task that another task depends on. ErrWaiting lists
-// such tasks.
-type Blocking struct {
+// Related is a summary of a task that another task depends on. ErrWaiting lists
+// those that are not done.
+type Related struct {
 	Key    string `json:"key"`
 	Title  string `json:"title"`
 	Status Status `json:"status"`
@@ -129,24 +129,18 @@ func findProject(ctx context.Context, q db.Queryer, ref string, open bool) (id s
 	return id, err
 }
 
-// blocking returns the unfinished tasks that the given task depends on.
-func blocking(ctx context.Context, q db.Queryer, t Task) ([]Blocking, error) {
+// dependencies returns the tasks that the given task depends on, in the order of its DependsOn.
+func dependencies(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
 	if len(t.DependsOn) == 0 {
 		return nil, nil
 	}
-	var numbers []any
-	for _, key := range t.DependsOn {
-		n, _ := parseKey(key)
-		numbers = append(numbers, n)
-	}
-	rows, err := q.Query(ctx, `SELECT number, title, status FROM tasks WHERE number IN (?`+strings.Repeat(`, ?`, len(numbers)-1)+`)
-		AND status <> 'done' ORDER BY number`, numbers...)
-	return db.All(rows, err, func(row db.Row) (Blocking, error) {
-		var b Blocking
+	numbers := anys(t.DependsOn, func(key string) any { n, _ := parseKey(key); return n })
+	rows, err := q.Query(ctx, `SELECT number, title, status FROM tasks WHERE number `+in(numbers)+` ORDER BY number`, numbers...)
+	return db.All(rows, err, func(row db.Row) (r Related, err error) {
 		var number int64
-		err := row.Scan(&number, &b.Title, &b.Status)
-		b.Key = keyOf(number)
-		return b, err
+		err = row.Scan(&number, &r.Title, &r.Status)
+		r.Key = keyOf(number)
+		return r, err
 	})
 }
 
@@ -156,7 +150,8 @@ func checkDependencies(ctx context.Context, q db.Queryer, t Task) error {
 	if t.WaitingOn == 0 {
 		return nil
 	}
-	by, err := blocking(ctx, q, t)
+	by, err := dependencies(ctx, q, t)
+	by = slices.DeleteFunc(by, func(r Related) bool { return r.Status == Done })
 	if err != nil || len(by) == 0 {
 		return err
 	}

@@ -32,7 +32,7 @@ func TestDependencies(t *testing.T) {
 		}
 		for _, status := range []Status{InProgress, Review, Done} {
 			f := fault.Of(change("TASK-3", to(status)))
-			want := []Blocking{{"TASK-1", "Foundation", Todo}, {"TASK-2", "Walls", Todo}}
+			want := []Related{{"TASK-1", "Foundation", Todo}, {"TASK-2", "Walls", Todo}}
 			if f == nil || f.Code != ErrWaiting.Code || cmp.Diff(want, f.Facts["blocking"]) != "" {
 				t.Errorf("to %s: %+v", status, f)
 			}

@@ -52,7 +52,9 @@ type Report struct {
 // current column.
 func (r Report) change(at Status) (Change, error) {
 	var bad fault.Fields
-	c := Change{ClaimToken: r.ClaimToken}
+	c := Change{
+		ClaimToken: r.ClaimToken, SessionKey: patch.Given(r.SessionKey), Branch: patch.Given(r.Branch), PRURL: patch.Given(r.PRURL),
+	}
 	text := strings.TrimSpace(r.Text)
 	if utf8.RuneCountInString(text) > maxReport {
 		bad.Add("/text", "Must be at most %d characters.", maxReport)
@@ -74,14 +76,6 @@ func (r Report) change(at Status) (Change, error) {
 		c.Blocked = patch.Set(BlockedReason{Reason: text})
 	case Finished:
 		c.Status, c.Blocked = new(Done), patch.Clear[BlockedReason]()
-	}
-	for _, f := range []struct {
-		given *string
-		to    *patch.Field[string]
-	}{{r.SessionKey, &c.SessionKey}, {r.Branch, &c.Branch}, {r.PRURL, &c.PRURL}} {
-		if f.given != nil {
-			*f.to = patch.Set(*f.given)
-		}
 	}
 	return c, bad.Err()
 }

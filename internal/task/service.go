@@ -13,7 +13,6 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/once"
-	"wardroom/internal/platform/patch"
 )
 
 // Service implements the board's operations. It must not be copied after first
@@ -60,8 +59,13 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 		}
 		t.AssigneeID = &id
 	}
-	if err := s.setNewRelations(ctx, tx, &t, n); err != nil {
+	if err := setRelations(ctx, tx, &t, n.change()); err != nil {
 		return Task{}, err
+	}
+	if t.Status.starts() {
+		if err := checkDependencies(ctx, tx, t); err != nil {
+			return Task{}, err
+		}
 	}
 	if err := insert(ctx, tx, &t); err != nil {
 		return Task{}, err
@@ -76,32 +80,6 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 		data["depends_on"] = t.DependsOn
 	}
 	return t, record(ctx, tx, []pendingEvent{{now, "task.created", t, data}})
-}
-
-// setNewRelations sets the project, parent, and dependencies of a new task. It
-// fails if the task has unfinished dependencies and its status is in_progress,
-// review, or done.
-func (s *Service) setNewRelations(ctx context.Context, tx *db.Tx, t *Task, n New) error {
-	if n.Project == nil && n.Parent == nil && len(n.DependsOn) == 0 {
-		return nil
-	}
-	c := Change{}
-	if n.Project != nil {
-		c.Project = patch.Set(*n.Project)
-	}
-	if n.Parent != nil {
-		c.Parent = patch.Set(*n.Parent)
-	}
-	if len(n.DependsOn) > 0 {
-		c.DependsOn = &n.DependsOn
-	}
-	if err := setRelations(ctx, tx, t, c); err != nil {
-		return err
-	}
-	if t.Status.starts() {
-		return checkDependencies(ctx, tx, *t)
-	}
-	return nil
 }
 
 // Get returns a task by its ID or its key, such as TASK-12 or task-12.

@@ -204,7 +204,12 @@ func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	if n.Origin != "" {
 		t.Origin = &n.Origin
 	}
-	c := Change{Title: &n.Title, Description: &n.Description, Tags: &n.Tags}
+	return t, t.apply(n.change(), now, by)
+}
+
+// change returns the request as a change of a task with the default values.
+func (n New) change() Change {
+	c := Change{Title: &n.Title, Description: &n.Description, Tags: &n.Tags, Project: patch.Given(n.Project), Parent: patch.Given(n.Parent)}
 	if n.Status != "" {
 		c.Status = &n.Status
 	}
@@ -214,7 +219,10 @@ func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	if n.Type != "" {
 		c.Type = &n.Type
 	}
-	return t, t.apply(c, now, by)
+	if len(n.DependsOn) > 0 {
+		c.DependsOn = &n.DependsOn
+	}
+	return c
 }
 
 // apply applies a change to the task. If fields are invalid, it returns an
@@ -227,9 +235,7 @@ func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 	if c.Blocked.Given {
 		t.block(c.Blocked.Value, now, by, &bad)
 	}
-	if c.DueAt.Given {
-		t.DueAt = c.DueAt.Value
-	}
+	t.DueAt = c.DueAt.Apply(t.DueAt)
 	if c.Position != nil {
 		c.Position.check(&bad)
 	}
@@ -382,7 +388,7 @@ var consequences = []string{"waiting_on", "moved_at", "done_at", "updated_at", "
 
 // diff returns the fields that an update changed, each with its values before
 // and after, for use in an event. Of the description, it returns the lengths.
-func diff(old, updated Task) map[string][2]any {
+func diff[T Task | Project](old, updated T) map[string][2]any {
 	changes := map[string][2]any{}
 	before, after := reflect.ValueOf(old), reflect.ValueOf(updated)
 	for _, f := range reflect.VisibleFields(before.Type()) {
@@ -390,12 +396,14 @@ func diff(old, updated Task) map[string][2]any {
 		if !f.IsExported() || slices.Contains(consequences, name) {
 			continue
 		}
-		if b, a := before.FieldByIndex(f.Index).Interface(), after.FieldByIndex(f.Index).Interface(); !reflect.DeepEqual(b, a) {
-			changes[name] = [2]any{b, a}
+		b, a := before.FieldByIndex(f.Index), after.FieldByIndex(f.Index)
+		switch {
+		case reflect.DeepEqual(b.Interface(), a.Interface()):
+		case name == "description":
+			changes[name] = [2]any{b.Len(), a.Len()}
+		default:
+			changes[name] = [2]any{b.Interface(), a.Interface()}
 		}
-	}
-	if changes["description"] != [2]any{} {
-		changes["description"] = [2]any{len(old.Description), len(updated.Description)}
 	}
 	return changes
 }

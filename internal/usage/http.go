@@ -115,11 +115,7 @@ type pricesInput struct {
 }
 
 func (s *Service) handleSetPrices(ctx context.Context, in *pricesInput) (*web.Tagged[Prices], error) {
-	version, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.SetPrices(ctx, in.Body.Prices, version)
+	p, err := s.SetPrices(ctx, in.Body.Prices, in.Version())
 	return web.Tag(p, p.Version), err
 }
 

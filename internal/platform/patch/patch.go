@@ -24,6 +24,9 @@ type Field[T any] struct {
 // Set returns a field with a value.
 func Set[T any](v T) Field[T] { return Field[T]{Given: true, Value: &v} }
 
+// Given returns a field with the value of v, or an absent field if v is nil.
+func Given[T any](v *T) Field[T] { return Field[T]{Given: v != nil, Value: v} }
+
 // Clear returns a field that clears the value.
 func Clear[T any]() Field[T] { return Field[T]{Given: true} }
 

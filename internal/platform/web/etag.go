@@ -56,14 +56,19 @@ func etag(version int64, body []byte) string {
 // for a versioned resource.
 type IfMatch struct {
 	IfMatch string `header:"If-Match" maxLength:"200" doc:"ETag of the version to change. If the resource has changed since, the response is 412."`
+
+	version *int64
 }
 
 // Version returns the version in If-Match, or nil if the header is missing or "*".
-// It returns an error if the header is not an ETag from this API.
-func (m IfMatch) Version() (*int64, error) {
+func (m IfMatch) Version() *int64 { return m.version }
+
+// parse reads the version before the handler runs. It returns an error if the header is not an ETag
+// from this API.
+func (m *IfMatch) parse() error {
 	s := strings.TrimSpace(m.IfMatch)
 	if s == "" || s == "*" {
-		return nil, nil
+		return nil
 	}
 	// The ETag of a compressed response has a suffix, and compressing proxies make
 	// ETags weak. The version is the same in all of them.
@@ -75,10 +80,10 @@ func (m IfMatch) Version() (*int64, error) {
 	if !opened || !closed || err != nil || n == 0 || strings.ContainsAny(s, `",`) {
 		var f fault.Fields
 		f.Add("header.If-Match", "Send one ETag from a response of this API, or omit the header.")
-		return nil, f.Err()
+		return f.Err()
 	}
-	v := int64(n)
-	return &v, nil
+	m.version = new(int64(n))
+	return nil
 }
 
 // List is a response with one page of a list as an array. Create it with Page.

@@ -6,28 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"wardroom/internal/platform/fault"
-	"wardroom/internal/platform/web"
 )
-
-func TestIfMatch(t *testing.T) {
-	t.Parallel()
-	for header, want := range map[string]int64{
-		"": 0, "*": 0, `"7-0a1b"`: 7, `W/"7-0a1b"`: 7, `"9223372036854775807-a"`: 1<<63 - 1, `"7"`: 7,
-	} {
-		v, err := web.IfMatch{IfMatch: header}.Version()
-		if err != nil || (v == nil) != (want == 0) || (v != nil && *v != want) {
-			t.Errorf("%s is version %v, %v", header, v, err)
-		}
-	}
-	for _, header := range []string{`7-a`, `"7-a`, `7-a"`, `"x-a"`, `"0-a"`, `"-7-a"`, `"7-a", "8-b"`, `""`, `"`, `W/`, `"9223372036854775808-a"`, `"+7-a"`} {
-		v, err := web.IfMatch{IfMatch: header}.Version()
-		if f := fault.Of(err); f == nil || f.Kind != fault.Invalid || v != nil {
-			t.Errorf("%s is version %v, %v", header, v, err)
-		}
-	}
-}
 
 // An ETag from a response must be parsed as its version.
 func TestETagRoundTrip(t *testing.T) {

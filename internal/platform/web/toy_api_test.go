@@ -260,10 +260,7 @@ func handleCreate(ctx context.Context, in *createInput) (*web.Tagged[toy], error
 }
 
 func handleChange(_ context.Context, in *changeInput) (*seen, error) {
-	v, err := in.Version()
-	if err != nil {
-		return nil, err
-	}
+	v := in.Version()
 	out := &seen{}
 	if v != nil {
 		out.Body.Version = *v

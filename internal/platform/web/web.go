@@ -274,6 +274,9 @@ func register[I, O any](a *API, method, path string, p actor.Permission, summary
 			return nil, nil
 		}
 		ctx, repeat, err := x.repeatable(ctx)
+		if m, ok := any(in).(interface{ parse() error }); ok && err == nil {
+			err = m.parse()
+		}
 		if err != nil {
 			x.fail(err)
 			return nil, nil
