@@ -139,7 +139,7 @@ type cardRow struct {
 }
 
 // current returns the row's card without an expired claim.
-func (d cardRow) current(ctx context.Context, q db.Queryer, now time.Time, slim bool) (_ Card, err error) {
+func (d *cardRow) current(ctx context.Context, q db.Queryer, now time.Time, slim bool) (_ Card, err error) {
 	if d.card.board == "" { // not written yet; see BackfillCards
 		t, err := find(ctx, q, keyOf(d.number))
 		if err != nil {
@@ -269,9 +269,10 @@ func (s *Service) Cards(ctx context.Context, f Filter, want page.Want, slim bool
 		if err != nil {
 			return err
 		}
+		now := s.Now()
 		part = page.Part[Card]{Rows: make([]Card, len(stored.Rows)), Next: stored.Next, Total: stored.Total}
-		for i, d := range stored.Rows {
-			if part.Rows[i], err = d.current(ctx, q, s.Now(), slim); err != nil {
+		for i := range stored.Rows {
+			if part.Rows[i], err = stored.Rows[i].current(ctx, q, now, slim); err != nil {
 				return err
 			}
 		}
