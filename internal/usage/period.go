@@ -162,11 +162,14 @@ func (p Period) slots(hours bool) (list []Slot) {
 const maxBars = 48
 
 // barsOf combines the slots of a series into at most maxBars bars. There is one bar per slot or, if
-// that would be too many, per week or month.
+// that would be too many, per day, week or month. A period of 48 hours can have 49 slots, because it
+// need not start at a full hour of its zone.
 func barsOf(series []Slot, unit string) []Bar {
 	const daysOfWeek = 7
 	switch {
 	case len(series) <= maxBars:
+	case unit == "hour":
+		unit = "day"
 	case len(series) <= (maxBars-1)*daysOfWeek:
 		unit = "week"
 	default:
@@ -176,6 +179,8 @@ func barsOf(series []Slot, unit string) []Bar {
 	for _, s := range series {
 		name := s.Label
 		switch unit {
+		case "day":
+			name = s.Label[:len(time.DateOnly)]
 		case "week":
 			name = mondayOf(s.Label)
 		case "month":
@@ -193,9 +198,6 @@ func barsOf(series []Slot, unit string) []Bar {
 
 // mondayOf returns the Monday of the week that contains a day.
 func mondayOf(day string) string {
-	at, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		return day
-	}
+	at, _ := time.Parse(time.DateOnly, day)
 	return at.AddDate(0, 0, -int(at.Weekday()+6)%7).Format(time.DateOnly)
 }

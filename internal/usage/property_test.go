@@ -315,3 +315,17 @@ func fill(b *testing.B, d *db.DB, n int) {
 	}
 	refill(b, d)
 }
+
+// In a zone that is not a whole number of hours from UTC, two days can have 49 hours with usage.
+func TestBarsOfTwoDays(t *testing.T) {
+	zone, err := clock.Zone("Asia/Kathmandu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	p := Period{From: from, To: from.Add(hourly), Zone: zone}
+	bars := barsOf(p.slots(true), "hour")
+	if len(bars) != 3 || bars[0].Unit != "day" || !bars[0].Start.Equal(from) || !bars[2].End.Equal(p.To) {
+		t.Errorf("%d bars: %+v", len(bars), bars)
+	}
+}
