@@ -86,7 +86,7 @@ type App struct {
 	// jobs wait for agents.
 	StandupQueue  *job.Queue
 	DispatchQueue *job.Queue // waits for runs of dispatched tasks, which can take hours
-	StopQueue     *job.Queue // stops the runs of withdrawn tasks
+	StopQueue     *job.Queue // stops runs that nobody waits for any more
 	DB            *db.DB
 	API           *web.API
 
@@ -218,6 +218,7 @@ func (a *App) wireRuntime() {
 	a.Sessions.Read = a.readSessions
 	a.wireAgents()
 	a.wireSchedules()
+	stops := a.newStopper()
 	a.StandupQueue = a.newQueue(standupWorkers)
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.StandupQueue, Runtime: a.Gateway, Log: a.log, Now: now,
@@ -231,7 +232,7 @@ func (a *App) wireRuntime() {
 	}
 	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
 	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
-	a.wireDispatch()
+	a.wireDispatch(stops)
 	a.Trouble = &trouble.Service{
 		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
 		Away: func(err error) bool { return a.outage.notice("the state of the gateway", err) },

@@ -17,14 +17,15 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "backup", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"web", "account", "agent", "archive", "dispatch", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "trouble", "usage",
+		"web", "account", "agent", "archive", "ask", "dispatch", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "trouble", "usage",
 	}, plumbing),
 	"archive": slices.Concat([]string{"event", "gateway", "search", "transcript"}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
 	"backup":         {"platform/db", "schema"}, // reads every feature's tables and writes none
 	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
-	"dispatch":       slices.Concat([]string{"event", "gateway", "inbox"}, plumbing),
+	"ask":            {"gateway", "platform/db", "platform/job"},
+	"dispatch":       slices.Concat([]string{"ask", "event", "gateway", "inbox"}, plumbing),
 	"event":          plumbing,
 	"inbox":          slices.Concat([]string{"event"}, plumbing),
 	"pairing":        slices.Concat([]string{"event", "gateway"}, plumbing),
@@ -32,7 +33,7 @@ var mayImport = map[string][]string{
 	"schedule":       slices.Concat([]string{"event", "gateway", "inbox"}, plumbing),
 	"search":         plumbing,
 	"session":        slices.Concat([]string{"event", "gateway", "inbox", "transcript"}, plumbing),
-	"standup":        slices.Concat([]string{"event", "gateway", "inbox", "search", "standup/answer"}, plumbing),
+	"standup":        slices.Concat([]string{"ask", "event", "gateway", "inbox", "search", "standup/answer"}, plumbing),
 	"standup/answer": {"platform/plaintext"},
 	"transcript":     {"gateway", "platform/clock", "platform/money"}, // shared by the sessions and their archive
 	"task":           slices.Concat([]string{"event", "inbox", "search"}, plumbing),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"wardroom/internal/ask"
 	"wardroom/internal/dispatch"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
@@ -30,21 +31,28 @@ func (a *App) newQueue(workers int) *job.Queue {
 	return q
 }
 
-// wireDispatch creates the dispatch service with two queues: one waits for runs, and one stops them. Each has its own
-// workers, because a run can take hours and must not delay timers or the stopping of other runs.
-func (a *App) wireDispatch() {
+// wireDispatch creates the dispatch service. Its queue has its own workers, because a run can take hours and must not
+// delay timers or the stopping of other runs.
+func (a *App) wireDispatch(stops *ask.Stopper) {
 	cfg, now := a.cfg, a.opts.Now
-	a.DispatchQueue, a.StopQueue = a.newQueue(dispatchWorkers), a.newQueue(stopWorkers)
+	a.DispatchQueue = a.newQueue(dispatchWorkers)
 	a.Dispatch = &dispatch.Service{
-		DB: a.DB, Jobs: a.DispatchQueue, Stops: a.StopQueue, Runtime: a.Gateway, Log: a.log, Now: now,
+		DB: a.DB, Jobs: a.DispatchQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now,
 		FindTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Show: a.showDispatch, RecordUsage: a.noteDispatch,
 		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed},
 		Raise:    a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
 	maps.Copy(a.DispatchQueue.Kinds, a.Dispatch.Kinds())
-	maps.Copy(a.StopQueue.Kinds, a.Dispatch.StopKinds())
 	a.Tasks.Withdraw = a.withdrawTask
+}
+
+// newStopper creates the queue that stops runs that nobody waits for any more.
+func (a *App) newStopper() *ask.Stopper {
+	a.StopQueue = a.newQueue(stopWorkers)
+	s := &ask.Stopper{Jobs: a.StopQueue, Runtime: a.Gateway, Log: a.log, Patience: a.cfg.DispatchPatience}
+	maps.Copy(a.StopQueue.Kinds, s.Kinds())
+	return s
 }
 
 // wakeQueues makes all queues look for work.

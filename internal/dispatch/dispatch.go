@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/ask"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
@@ -115,6 +116,9 @@ type RunUsage struct {
 	Usage                               gateway.Usage
 }
 
+// Error implements error.
+func (f *Failure) Error() string { return string(f.Code) + ": " + f.Detail }
+
 // active reports whether the dispatch is queued or started.
 func (d *Dispatch) active() bool { return d.State == Queued || d.State == Started }
 
@@ -123,6 +127,15 @@ func (d *Dispatch) active() bool { return d.State == Queued || d.State == Starte
 // a task with the same key.
 func (d *Dispatch) runID(n int) string {
 	return fmt.Sprintf("task-%s-%d-%s", d.Task, n, d.ID[max(0, len(d.ID)-8):])
+}
+
+// orphan identifies the dispatch's run and the runs that were lost before it.
+func (d *Dispatch) orphan() ask.Orphan {
+	o := ask.Orphan{SessionKey: d.SessionKey, RunID: d.RunID}
+	for n := d.number - 1; n >= d.first; n-- {
+		o.Former = append(o.Former, d.runID(n))
+	}
+	return o
 }
 
 func (d *Dispatch) subject() event.Subject {
@@ -141,20 +154,26 @@ func (d *Dispatch) end(now time.Time, f *Failure) {
 	}
 }
 
-// outcome returns the Failure for a run that ended with the answer a, or nil if the run succeeded. Set late if the
-// dispatch's time limit has passed.
-func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
+// failure returns the Failure for a run that ended with the result r, or nil if the run succeeded.
+func failure(r ask.Result, limit time.Duration) *Failure {
 	switch {
-	case a.Outcome == gateway.Finished:
+	case r.Rejected != nil:
+		return &Failure{Refused, errorText(r.Rejected)}
+	case r.Outcome == gateway.Finished:
 		return nil
-	case a.Outcome == gateway.TimedOut || a.Outcome == gateway.Stopped && late:
-		// A run that was stopped after its limit was stopped by Wardroom.
-		return &Failure{TimedOut, fmt.Sprintf("The run took longer than %s, and was stopped.", formatDuration(limit))}
-	case a.Outcome == gateway.Stopped:
+	case r.Outcome == gateway.TimedOut:
+		return timedOut(limit)
+	case r.Outcome == gateway.Stopped:
 		return &Failure{Stopped, "The run was stopped in the gateway."}
+	case r.Outcome == ask.Unsure:
+		return &Failure{RunFailed, "The run ended without an answer while Wardroom was disconnected."}
 	default:
-		return &Failure{RunFailed, cmp.Or(cut(plaintext.Line(a.Error), longestReason), "The gateway gave no reason.")}
+		return &Failure{RunFailed, cmp.Or(cut(plaintext.Line(r.Error), longestReason), "The gateway gave no reason.")}
 	}
+}
+
+func timedOut(limit time.Duration) *Failure {
+	return &Failure{TimedOut, fmt.Sprintf("The run took longer than %s, and was stopped.", formatDuration(limit))}
 }
 
 // longestReason is the maximum length of the gateway's error text, in runes.

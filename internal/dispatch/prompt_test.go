@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"wardroom/internal/ask"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 )
@@ -54,24 +55,23 @@ func TestMessage(t *testing.T) {
 // The outcome of a run decides whether a person is alerted, and with which text.
 func TestOutcome(t *testing.T) {
 	for name, tt := range map[string]struct {
-		a    gateway.Answer
-		late bool
+		r    ask.Result
 		want Code
 	}{
-		"it answered":                     {gateway.Answer{Outcome: gateway.Finished}, false, ""},
-		"it answered in the last moment":  {gateway.Answer{Outcome: gateway.Finished}, true, ""},
-		"its time was over":               {gateway.Answer{Outcome: gateway.TimedOut}, false, TimedOut},
-		"we stopped it after its time":    {gateway.Answer{Outcome: gateway.Stopped}, true, TimedOut},
-		"somebody stopped it":             {gateway.Answer{Outcome: gateway.Stopped}, false, Stopped},
-		"the model failed":                {gateway.Answer{Outcome: gateway.Failed, Error: "no\ncredit"}, false, RunFailed},
-		"nobody knows how it came to end": {gateway.Answer{}, false, RunFailed},
+		"it answered":              {ask.Result{Answer: gateway.Answer{Outcome: gateway.Finished}}, ""},
+		"its time was over":        {ask.Result{Answer: gateway.Answer{Outcome: gateway.TimedOut}}, TimedOut},
+		"somebody stopped it":      {ask.Result{Answer: gateway.Answer{Outcome: gateway.Stopped}}, Stopped},
+		"the model failed":         {ask.Result{Answer: gateway.Answer{Outcome: gateway.Failed, Error: "no\ncredit"}}, RunFailed},
+		"the gateway refused it":   {ask.Result{Rejected: gateway.ErrRefused.With("no\nsuch session")}, Refused},
+		"nothing tells how it was": {ask.Result{Answer: gateway.Answer{Outcome: ask.Unsure}}, RunFailed},
+		"there is no reason":       {ask.Result{Answer: gateway.Answer{Outcome: gateway.Failed}}, RunFailed},
 	} {
-		f := outcome(tt.a, tt.late, 2*time.Hour)
+		f := failure(tt.r, 2*time.Hour)
 		if (f == nil) != (tt.want == "") || f != nil && (f.Code != tt.want || f.Detail == "" || strings.Contains(f.Detail, "\n")) {
 			t.Errorf("%s: %+v, want %s", name, f, tt.want)
 		}
 	}
-	if f := outcome(gateway.Answer{Outcome: gateway.TimedOut}, true, 2*time.Hour); !strings.Contains(f.Detail, "longer than 2h,") {
+	if f := timedOut(2 * time.Hour); !strings.Contains(f.Detail, "longer than 2h,") {
 		t.Errorf("it says %q", f.Detail)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"wardroom/internal/ask"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
@@ -22,12 +23,7 @@ import (
 
 // Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
-	Status() gateway.Status
-	Await(ctx context.Context) (bootID string, err error)
-	Start(ctx context.Context, q gateway.Question) (gateway.Started, error)
-	Wait(ctx context.Context, runID string, limit time.Duration) (gateway.Answer, error)
-	Find(ctx context.Context, sessionKey, runID string) (gateway.Trace, error)
-	Stop(ctx context.Context, sessionKey, runID string) (stopped bool, err error)
+	ask.Runtime
 	Agents(ctx context.Context) ([]gateway.Agent, error)
 }
 
@@ -36,10 +32,8 @@ type Service struct {
 	DB *db.DB
 	// Jobs is the queue for the jobs that carry out dispatches. Each dispatch occupies a
 	// worker until its run ends, possibly for hours.
-	Jobs *job.Queue
-	// Stops is the queue for the jobs that stop orphaned runs. It has its own workers, so
-	// that stopping a run never has to wait for a dispatch to end.
-	Stops   *job.Queue
+	Jobs    *job.Queue
+	Stops   *ask.Stopper // stops the runs of dispatches that are canceled or given up
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -71,20 +65,12 @@ type Service struct {
 	Limit    time.Duration // maximum duration of a run
 }
 
-// The kinds of jobs that the dispatch service runs.
-const (
-	kindDispatch = "dispatch"      // runs a dispatch
-	kindStop     = "stop dispatch" // stops an orphaned run
-)
+// kindDispatch is the kind of a job that carries out a dispatch.
+const kindDispatch = "dispatch"
 
 // Kinds returns the job kinds that the queue in Jobs must run.
 func (s *Service) Kinds() map[string]job.Kind {
 	return map[string]job.Kind{kindDispatch: {Do: s.run, GaveUp: s.gaveUp}}
-}
-
-// StopKinds returns the job kinds that s.Stops must run.
-func (s *Service) StopKinds() map[string]job.Kind {
-	return map[string]job.Kind{kindStop: {Do: s.stop}}
 }
 
 // New is the body of a request to dispatch a task.
@@ -222,7 +208,7 @@ func (s *Service) cancelActive(ctx context.Context, tx *db.Tx, taskID string, wh
 		return nil, err
 	}
 	if d.sent {
-		if _, err := s.Stops.Enqueue(ctx, tx, kindStop, d.RunID, d.orphan()); err != nil {
+		if err := s.Stops.Enqueue(ctx, tx, d.orphan()); err != nil {
 			return nil, err
 		}
 	}
@@ -239,7 +225,7 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 		return err
 	}
 	if d.sent {
-		if _, err := s.Stops.Enqueue(ctx, tx, kindStop, d.RunID, d.orphan()); err != nil {
+		if err := s.Stops.Enqueue(ctx, tx, d.orphan()); err != nil {
 			return err
 		}
 	}
@@ -301,16 +287,4 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, d Dispatch
 	all := map[string]any{"dispatch": d}
 	maps.Copy(all, data)
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, d.subject(), all)
-}
-
-// sleep waits until d has elapsed or ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -1,34 +1,56 @@
-package dispatch
+package ask
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 )
 
-// orphan identifies a run whose dispatch has ended. It is the payload of the job that stops the run.
-type orphan struct {
+// Orphan identifies a run that nobody waits for any more, and the lost runs of the same
+// question, latest first.
+type Orphan struct {
 	SessionKey, RunID string
-	Former            []string // earlier runs of the same dispatch, latest first
+	Former            []string
 }
 
-func (d *Dispatch) orphan() orphan {
-	o := orphan{SessionKey: d.SessionKey, RunID: d.RunID}
-	for n := d.number - 1; n >= d.first; n-- {
-		o.Former = append(o.Former, d.runID(n))
-	}
-	return o
+// runs returns the IDs of the question's runs, latest first.
+func (o Orphan) runs() []string { return append([]string{o.RunID}, o.Former...) }
+
+// Stopper stops orphaned runs, which would otherwise continue to cost money.
+type Stopper struct {
+	// Jobs is the queue for the jobs that stop runs. It has its own workers, so that
+	// stopping a run never has to wait for another run to end.
+	Jobs     *job.Queue
+	Runtime  Runtime
+	Log      *slog.Logger
+	Patience time.Duration // how long to wait for the gateway
+}
+
+// kindStop is the kind of a job that stops an orphaned run.
+const kindStop = "stop run"
+
+// Kinds returns the job kinds that the queue in Jobs must run.
+func (s *Stopper) Kinds() map[string]job.Kind {
+	return map[string]job.Kind{kindStop: {Do: s.stop}}
+}
+
+// Enqueue adds a job that stops a run to the transaction that gives up the run.
+func (s *Stopper) Enqueue(ctx context.Context, tx *db.Tx, o Orphan) error {
+	_, err := s.Jobs.Enqueue(ctx, tx, kindStop, o.RunID, o)
+	return err
 }
 
 // stop ends an orphaned run. It tries repeatedly for two reasons: a question sent just
 // before the cancelation may arrive after the first attempt, and a restarted gateway
 // resumes interrupted turns only after a few seconds.
-func (s *Service) stop(ctx context.Context, h *job.Held) error {
-	var o orphan
+func (s *Stopper) stop(ctx context.Context, h *job.Held) error {
+	var o Orphan
 	if err := json.Unmarshal(h.Payload, &o); err != nil {
 		return fmt.Errorf("read which run to stop: %w", err)
 	}
@@ -52,21 +74,21 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 		if n == looks {
 			return nil
 		}
-		if err := sleep(ctx, time.Second<<n); err != nil {
+		if err := Pause(ctx, time.Second<<n); err != nil {
 			return err
 		}
 	}
 }
 
 // stopRun stops the run that o identifies. If that run is not in progress, the gateway may
-// have restarted and resumed the run's turn under another run id. In that case stopRun
+// have restarted and resumed the run's turn under another run ID. In that case stopRun
 // stops the resumed run.
-func (s *Service) stopRun(ctx context.Context, o orphan) error {
+func (s *Stopper) stopRun(ctx context.Context, o Orphan) error {
 	stopped, err := s.Runtime.Stop(ctx, o.SessionKey, o.RunID)
 	if err != nil || stopped {
 		return err
 	}
-	for _, id := range append([]string{o.RunID}, o.Former...) {
+	for _, id := range o.runs() {
 		t, err := s.Runtime.Find(ctx, o.SessionKey, id)
 		if err != nil || !t.Other {
 			return err // no other run is in progress in this session
