@@ -221,7 +221,7 @@ func (a *App) wireRuntime() {
 	stops := a.newStopper()
 	a.StandupQueue = a.newQueue(standupWorkers)
 	a.Standups = &standup.Service{
-		DB: a.DB, Jobs: a.StandupQueue, Runtime: a.Gateway, Log: a.log, Now: now,
+		DB: a.DB, Jobs: a.StandupQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
 		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, RecordUsage: a.noteStandup,

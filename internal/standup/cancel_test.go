@@ -114,6 +114,7 @@ func (o *office) wantCancelled(t *testing.T, m standup.Standup, asked int) {
 	if n := o.runtime.Asked(""); n > asked+1 {
 		t.Errorf("%d questions came after the cancel", n-asked)
 	}
+	work(t, o.service(o.DB)) // the job that stops the run may not have begun
 	wait(t, "what it began to end", func() bool { return o.runtime.Busy() == 0 })
 	for _, r := range m.Reports {
 		if r.Status == standup.TimedOut {

@@ -37,8 +37,6 @@ type meeting struct {
 	// with the same names in Service.
 	AgentTimeout time.Duration
 	Deadline     time.Duration
-
-	silentSince time.Time // when the gateway stopped accepting questions; zero while it accepts them
 }
 
 // runJob is the job function that runs a standup to completion, starting from its stored state.
@@ -85,15 +83,8 @@ func (m *meeting) run(ctx context.Context) error {
 	return m.close(ctx, review)
 }
 
-// end marks the standup as failed. It also stops the standup's open runs, unless the gateway is unreachable.
+// end marks the standup as failed.
 func (m *meeting) end(ctx context.Context, f *Failure) error {
-	all, err := questions(ctx, m.DB, m.id)
-	if err != nil {
-		return err
-	}
-	if f.Code != GatewayUnreachable {
-		m.stopRuns(ctx, slices.DeleteFunc(all, func(q question) bool { return q.State != "open" }))
-	}
 	return m.job.Write(ctx, func(tx *db.Tx) error {
 		row, err := find(ctx, tx, m.id)
 		if err != nil {
@@ -205,8 +196,16 @@ func (m *meeting) checkGateway(ctx context.Context) error {
 	if m.Runtime.Status().State == gateway.NotConfigured {
 		return &Failure{GatewayNotConfigured, "No gateway is configured. Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in Wardroom's environment or .env file, and restart Wardroom."}
 	}
-	_, err := m.awaitGateway(ctx, nil)
-	return err
+	patience, err := m.gatewayTimeout(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := m.Runtime.Await(waiting); err != nil && ctx.Err() == nil {
+		return m.unreachable(patience, err)
+	}
+	return context.Cause(ctx)
 }
 
 // collect asks the participants, one at a time.
@@ -317,9 +316,8 @@ func (r *Report) checkClaims(ctx context.Context, q db.Queryer, standupID string
 // form, review asks once more. If the second answer is not in that form either, its text
 // becomes the summary.
 func (m *meeting) review(ctx context.Context) (answer.Review, error) {
-	var outdated []question
-	err := m.step(ctx, "review", func(tx *db.Tx, row *Standup) (err error) {
-		if outdated, err = m.dropOutdatedReviews(ctx, tx, *row); err != nil {
+	err := m.step(ctx, "review", func(tx *db.Tx, row *Standup) error {
+		if err := m.dropOutdatedReviews(ctx, tx, *row); err != nil {
 			return err
 		}
 		ended, err := m.takeBlockers(ctx, tx, row)
@@ -335,7 +333,6 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 	if err != nil {
 		return answer.Review{}, err
 	}
-	m.stopRuns(ctx, outdated)
 	row, err := m.Get(ctx, m.id)
 	if err != nil {
 		return answer.Review{}, err

@@ -78,19 +78,17 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 		return Report{}, fmt.Errorf("submit report: %w", err)
 	}
 	var filed Report
-	var open []question
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		row, err := findWhole(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		filed, open, err = s.submitReport(ctx, tx, row, Report{AgentID: agentID, Evidence: evidence, FiledBy: &by.Name}, text, parts)
+		filed, err = s.submitReport(ctx, tx, row, Report{AgentID: agentID, Evidence: evidence, FiledBy: &by.Name}, text, parts)
 		return err
 	})
 	if err != nil {
 		return Report{}, fmt.Errorf("submit report: %w", err)
 	}
-	s.stopRuns(ctx, open)
 	return filed, nil
 }
 
@@ -129,17 +127,17 @@ func (s Standup) acceptsReport(agentID string) error {
 }
 
 // submitReport stores a submitted report and drops the open question that asks for it.
-func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from Report, text string, parts answer.Parsed) (Report, []question, error) {
+func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from Report, text string, parts answer.Parsed) (Report, error) {
 	if err := row.acceptsReport(from.AgentID); err != nil {
-		return Report{}, nil, err
+		return Report{}, err
 	}
 	i := row.reportIndex(from.AgentID)
 	r, now := row.Reports[i], s.Now()
 	if r.FiledAt != nil && *r.FiledBy == *from.FiledBy && *r.Text == text {
-		return r, nil, nil
+		return r, nil
 	}
 	if err := checkSubmissionLimit(ctx, tx, row.ID, r.AgentID); err != nil {
-		return Report{}, nil, err
+		return Report{}, err
 	}
 	if r.Evidence == nil {
 		r.Evidence = from.Evidence
@@ -147,22 +145,22 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 	r.Status, r.AnsweredAt, r.FiledAt, r.FiledBy = Answered, clock.Ptr(now), clock.Ptr(now), from.FiledBy
 	r.setParts(text, parts)
 	if err := r.checkClaims(ctx, tx, row.ID); err != nil {
-		return Report{}, nil, err
+		return Report{}, err
 	}
 	if err := putReport(ctx, tx, row.ID, i, r); err != nil {
-		return Report{}, nil, err
+		return Report{}, err
 	}
-	open, err := dropReportQuestion(ctx, tx, row.ID, r.AgentID, now)
+	err := s.dropQuestions(ctx, tx, row.ID, func(q question) bool { return q.AgentID == r.AgentID && q.Purpose == "report" })
 	if err != nil {
-		return Report{}, nil, err
+		return Report{}, err
 	}
 	if err := update(ctx, tx, &row, now); err != nil {
-		return Report{}, nil, err
+		return Report{}, err
 	}
 	if err := s.recordSubmission(ctx, tx, row, r); err != nil {
-		return Report{}, nil, err
+		return Report{}, err
 	}
-	return r, open, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "filed": true})
+	return r, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "filed": true})
 }
 
 // maxAnswers is the maximum number of answers that a standup accepts from an agent. There
@@ -179,24 +177,6 @@ func checkSubmissionLimit(ctx context.Context, tx *db.Tx, standupID, agentID str
 		err = ErrTooManySubmissions.With("The agent has already sent %d answers in this standup, and Wardroom uses the last one. Report anything new in the next standup.", n)
 	}
 	return err
-}
-
-// dropReportQuestion drops and returns the open question that asks for an agent's report, if there is one.
-func dropReportQuestion(ctx context.Context, tx *db.Tx, standupID, agentID string, now time.Time) ([]question, error) {
-	all, err := questions(ctx, tx, standupID)
-	if err != nil {
-		return nil, err
-	}
-	open := slices.DeleteFunc(all, func(q question) bool {
-		return q.AgentID != agentID || q.Purpose != "report" || q.State != "open"
-	})
-	for _, q := range open {
-		q.State, q.EndedAt = "dropped", clock.Ptr(now)
-		if err := putQuestion(ctx, tx, standupID, q); err != nil {
-			return nil, err
-		}
-	}
-	return open, nil
 }
 
 // recordSubmission adds a submitted report to the transcript, with the name of its submitter.
@@ -218,17 +198,17 @@ const submissionPollInterval = time.Second
 
 // awaitAnswer asks a question and waits for its outcome. It returns errSubmitted if the report is
 // submitted first.
-func (m *meeting) awaitAnswer(ctx context.Context, q question, fresh bool) (question, error) {
-	if q.Purpose != "report" {
-		return m.runQuestion(ctx, q, fresh)
+func (m *meeting) awaitAnswer(ctx context.Context, a *asker) (question, error) {
+	if a.q.Purpose != "report" {
+		return a.run(ctx)
 	}
 	waiting, end := context.WithCancelCause(ctx)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		m.watchSubmission(waiting, q.AgentID, end)
+		m.watchSubmission(waiting, a.q.AgentID, end)
 	}()
-	got, err := m.runQuestion(waiting, q, fresh)
+	got, err := a.run(waiting)
 	end(nil)
 	<-over
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(waiting), errSubmitted) {

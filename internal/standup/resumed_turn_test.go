@@ -147,6 +147,7 @@ func TestResumedTooSlow(t *testing.T) {
 	m = o.end(t, m.ID)
 	wantEnd(t, m, standup.Completed, "")
 	wantReports(t, m, standup.TimedOut, standup.Answered, standup.Answered)
+	wait(t, "the resumed turn to be stopped", func() bool { return o.runtime.Busy() == 0 })
 	found, err := o.client.Find(t.Context(), "agent:cto:standup:"+m.Date, "standup-"+m.ID+"-cto-1")
 	if err != nil || found.Other || found.Answered {
 		t.Errorf("the session at the end: %+v, %v; want nothing going on", found, err)

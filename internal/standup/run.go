@@ -105,7 +105,7 @@ func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, no
 		return nil
 	}
 	m.Summary, m.Digest, m.Blockers, m.Escalations = nil, nil, nil, nil
-	return dropQuestions(ctx, tx, m.ID, now)
+	return s.dropQuestions(ctx, tx, m.ID, anyQuestion)
 }
 
 // kept reports whether a retry keeps the report instead of asking the agent again. It does

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
+	"wardroom/internal/ask"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
@@ -22,14 +22,7 @@ import (
 )
 
 // Runtime is the part of the gateway client that a standup uses.
-type Runtime interface {
-	Status() gateway.Status
-	Await(ctx context.Context) (bootID string, err error)
-	Start(ctx context.Context, q gateway.Question) (gateway.Started, error)
-	Wait(ctx context.Context, runID string, limit time.Duration) (gateway.Answer, error)
-	Find(ctx context.Context, sessionKey, runID string) (gateway.Trace, error)
-	Stop(ctx context.Context, sessionKey, runID string) (bool, error)
-}
+type Runtime = ask.Runtime
 
 // BoardTask is a task on the board, as standups see it.
 type BoardTask struct {
@@ -56,6 +49,7 @@ type RunUsage struct {
 type Service struct {
 	DB      *db.DB
 	Jobs    *job.Queue
+	Stops   *ask.Stopper // stops the runs of questions that are dropped or time out
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -218,9 +212,8 @@ func findWhole(ctx context.Context, tx *db.Tx, id string) (Standup, error) {
 }
 
 // Cancel ends a standup that has been opened or is running. It keeps the reports and the
-// transcript, and stops the standup's open runs in the runtime.
+// transcript. A job stops the standup's open runs as soon as the gateway is reachable.
 func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
-	var open []question
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		// Check for an ended standup before the first write. On SQLite, a transaction
 		// that fails after a write also rolls back those that share its commit, and one
@@ -235,38 +228,17 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
 			return err
 		}
-		all, err := questions(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		open = slices.DeleteFunc(all, func(q question) bool { return q.State != "open" })
 		return s.fail(ctx, tx, &m, &Failure{Cancelled, actor.From(ctx).Name + " canceled it."})
 	})
 	if err != nil {
 		return Standup{}, fmt.Errorf("cancel standup: %w", err)
 	}
-	s.stopRuns(ctx, open)
 	return s.Get(ctx, id)
 }
 
 // notRunning returns the error for an attempt to cancel a finished standup.
 func (s Standup) notRunning() error {
 	return ErrIdle.With("There is nothing to cancel, because the standup %s.", s.ended())
-}
-
-// stopRuns stops the runs of the given questions, which would otherwise continue to cost money. It
-// logs failures and continues, because the runtime may be unavailable.
-func (s *Service) stopRuns(ctx context.Context, open []question) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	if len(open) > 0 && s.Runtime.Status().State == gateway.Connecting {
-		_, _ = s.Runtime.Await(ctx) // ignore the error: the first Stop returns it again
-	}
-	for _, q := range open {
-		if _, err := s.Runtime.Stop(ctx, q.SessionKey, q.RunID); err != nil {
-			s.Log.WarnContext(ctx, "cannot stop run", "run", q.RunID, "err", err)
-		}
-	}
 }
 
 // Delete deletes a standup with its reports and transcript. It fails with ErrRunning if the standup is running.
@@ -281,6 +253,9 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 		}
 		if m.Status == Running && m.Phase != Opened {
 			return ErrRunning.With("Cancel the standup first.").Fact("standup", brief(m))
+		}
+		if err := s.dropQuestions(ctx, tx, id, anyQuestion); err != nil {
+			return err
 		}
 		if err := remove(ctx, tx, id); err != nil {
 			return err
@@ -330,8 +305,10 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) e
 	if err := m.load(ctx, tx); err != nil {
 		return err
 	}
-	if err := dropQuestionsUnless(ctx, tx, m.ID, f.Code, now); err != nil {
-		return err
+	if f.Code != GatewayUnreachable { // otherwise a retry looks for the answers in the runtime
+		if err := s.dropQuestions(ctx, tx, m.ID, anyQuestion); err != nil {
+			return err
+		}
 	}
 	text := digest(*m)
 	m.Status, m.Failure, m.Digest, m.CompletedAt, m.DeadlineAt = Error, f, &text, clock.Ptr(now), nil
@@ -345,16 +322,6 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) e
 		return err
 	}
 	return record(ctx, tx, s.Now(), "standup.failed", *m, map[string]any{"code": f.Code, "detail": f.Detail})
-}
-
-// dropQuestionsUnless drops the open questions of a failed standup. It keeps them if the
-// failure's code is GatewayUnreachable, so that a retry can look for the answers in the
-// runtime.
-func dropQuestionsUnless(ctx context.Context, tx *db.Tx, id, code string, now time.Time) error {
-	if code == GatewayUnreachable {
-		return nil
-	}
-	return dropQuestions(ctx, tx, id, now)
 }
 
 // gaveUp marks a standup as failed after its job has used up all attempts.

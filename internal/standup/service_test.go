@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wardroom/internal/ask"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/actor"
@@ -120,6 +122,8 @@ func (o *office) service(d *db.DB) *standup.Service {
 		Raise: o.inbox.raise, Resolve: o.inbox.settle,
 	}
 	s.Jobs.Poll = 20 * time.Millisecond
+	s.Stops = &ask.Stopper{Jobs: s.Jobs, Runtime: o.client, Log: o.log, Patience: patience}
+	maps.Copy(s.Jobs.Kinds, s.Stops.Kinds())
 	s.Jobs.Kinds["standup"], s.Jobs.Kinds[standup.FallbackKind] = s.Kind(), s.Fallbacks()
 	return s
 }

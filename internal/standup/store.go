@@ -320,9 +320,3 @@ func putQuestion(ctx context.Context, tx *db.Tx, standupID string, q question) e
 		q.Text, q.CostNano, q.DeadlineAt, q.AskedAt, q.EndedAt, in, out, read, write, other)
 	return err
 }
-
-// dropQuestions marks a standup's open questions as dropped.
-func dropQuestions(ctx context.Context, tx *db.Tx, standupID string, now time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE standup_questions SET state = 'dropped', ended_at = ? WHERE standup_id = ? AND state = 'open'`, clock.At(now), standupID)
-	return err
-}

@@ -125,12 +125,19 @@ func points() []point {
 			setup: thinks("cto"),
 		},
 		{
-			name: "after a cancel, before its run is stopped", drive: cancelled("cto"), setup: thinks("cto"),
-			at: wire{method: "chat.abort", lost: true},
-			want: outcome{
-				status: "error", code: "cancelled", reports: "asked pending pending", lines: "note note note question error",
-				asked: map[string]int{"cpo": 0, "cmo": 0, "coo": 0}, tasks: -1,
+			name: "after a cancel, before the job that stops its run begins", drive: cancelled("cto"),
+			scene: func(x *trial) { x.runtime.Silence("cto", true) },
+			at: trap{
+				on: "UPDATE ON jobs", when: "NEW.kind = 'stop run' AND NEW.state = 'running' AND OLD.state = 'ready'",
+				here: `SELECT COUNT(*) FROM jobs WHERE kind = 'stop run' AND state = 'ready'`,
 			},
+			up: stopped, want: cancel,
+		},
+		{
+			name: "after a cancel, before its run is stopped", drive: cancelled("cto"),
+			scene: func(x *trial) { x.runtime.Silence("cto", true) },
+			at:    wire{method: "chat.abort", lost: true},
+			up:    stopped, want: cancel,
 		},
 		{
 			name: "while a retry is started", drive: retried, scene: refuses,
@@ -176,6 +183,18 @@ var twice = outcome{
 var retry = outcome{
 	attempt: 2, asked: map[string]int{"coo": 2},
 	lines: "note note note question answer question answer question answer question error note note question summary note",
+}
+
+// cancel is a standup that was canceled while its first participant answered.
+var cancel = outcome{
+	status: "error", code: "cancelled", reports: "asked pending pending", lines: "note note note question error",
+	asked: map[string]int{"cpo": 0, "cmo": 0, "coo": 0}, tasks: -1,
+}
+
+// stopped waits until the gateway has no run in progress.
+func stopped(x *trial) {
+	x.Helper()
+	until(x.T, "the orphaned run to be stopped", lease+20*time.Second, func() bool { return x.runtime.Busy() == 0 })
 }
 
 // nonsense makes the facilitator first answer with text that is not a review.
