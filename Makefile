@@ -21,7 +21,7 @@ STORED   = $(shell test/packages.sh stored)
 COSTLY  := $(subst $() ,|,$(strip Growth Tree Contract OwnAndForeign Faults FaultsThatFillMemory RetiredPhrases \
 	DemoIsLivedIn DemoGoesOnFilling DemoGoesOnWorking DashboardsCostTheGatewayNothing UsageEqualsTheRuntimes \
 	InvisibleCharacters RoutesAskForTheirPermission AbsenceInZonesOfTeams AbsenceSummerTime NoAbsence \
-	AnswerOfTwoMegabytes RunawayReport ClientHuge ClientHugeEvent Bloat BackupBesideService KilledUnderLoad \
+	AnswerOfTwoMegabytes RunawayReport SessionsThroughDisorder ClientHuge ClientHugeEvent Bloat BackupBesideService KilledUnderLoad \
 	AgentsDocument RollupEqualsTheLedger))
 COSTLY  := ^Test($(COSTLY))$$
 COSTING := ./internal/app ./internal/standup ./test/faults ./internal/usage ./cmd/wardroom
@@ -42,7 +42,7 @@ SHELL       := bash
 
 .DEFAULT_GOAL := help
 .PHONY: help build fmt lint deadcode vet generate needs format-check generated-check web web-needs web-check e2e pictures \
-	check unit unit-race unit-sqlite unit-costly unit-plain unit-postgres journey trials claims test code outside nightly measure bench clean
+	check unit unit-race unit-sqlite unit-costly unit-plain unit-postgres journey trials claims test timed untimed nightly measure bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -147,29 +147,29 @@ trials: ## the long trials on a real gateway, with everything killed meanwhile, 
 claims: ## check that every test named in the specification and promises pages has passed (after unit and journey)
 	$(RAN) check docs/specification.md docs/promises.md bin/unit-race.ran bin/unit-costly.ran bin/unit-sqlite.ran bin/unit-postgres.ran bin/journey.ran
 
-# LANES=2 runs the journey beside the Go tests. On two cores that leaves too little for tests with time limits.
-LANES ?= 1
+# Two lanes: tests with time limits wait a lot, and the lane with a lower priority uses that time.
 test: ## everything that must pass before a merge
 	@rm -rf bin/stages
-	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
-	@$(MAKE) --no-print-directory -j $(LANES) code outside
-	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
-	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
+	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs web-needs
+	@$(MAKE) --no-print-directory -j 2 timed untimed
 	$(STAGE) "tests that the documents name" $(MAKE) --no-print-directory claims
 	@test/stage.sh --times
 	@printf '\n== everything passed\n'
 
-code:
+timed:
+	$(STAGE) "tests with the race detector" $(MAKE) --no-print-directory unit-race
+	$(STAGE) "tests on PostgreSQL" $(MAKE) --no-print-directory unit-postgres
+	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
+	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
+
+untimed: STAGE := @nice -n 10 test/stage.sh
+untimed:
 	$(STAGE) "format" $(MAKE) --no-print-directory format-check
 	$(STAGE) "vet" $(MAKE) --no-print-directory vet
 	$(STAGE) "lint" $(MAKE) --no-print-directory lint
 	$(STAGE) "generated files" $(MAKE) --no-print-directory generated-check
-	$(STAGE) "tests with the race detector" $(MAKE) --no-print-directory unit-race
+	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
 	$(STAGE) "tests on SQLite" $(MAKE) --no-print-directory unit-sqlite
-	$(STAGE) "tests on PostgreSQL" $(MAKE) --no-print-directory unit-postgres
-
-outside:
-	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
 
 nightly: ## run what takes too long for each change: race detector on both databases, long tests, all browser layouts, trials
 	@rm -rf bin/stages
