@@ -21,5 +21,6 @@ export default defineConfig({
     },
   },
   server: { proxy: { '/api': process.env.WARDROOM ?? 'http://127.0.0.1:3000' } },
-  test: { include: ['src/**/*.test.{ts,tsx}'], environment: 'node' },
+  // On a busy machine, a test that imports a whole page takes more than the default of 5 s.
+  test: { include: ['src/**/*.test.{ts,tsx}'], environment: 'node', testTimeout: 30_000 },
 })

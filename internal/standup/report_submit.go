@@ -203,10 +203,10 @@ func (m *meeting) awaitAnswer(ctx context.Context, a *asker) (question, error) {
 		return a.run(ctx)
 	}
 	waiting, end := context.WithCancelCause(ctx)
-	over := make(chan struct{})
+	over, agentID := make(chan struct{}), a.q.AgentID // run may replace the question
 	go func() {
 		defer close(over)
-		m.watchSubmission(waiting, a.q.AgentID, end)
+		m.watchSubmission(waiting, agentID, end)
 	}()
 	got, err := a.run(waiting)
 	end(nil)
