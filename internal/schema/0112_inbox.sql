@@ -29,6 +29,7 @@ CREATE INDEX inbox_by_rank ON inbox_items (urgency, first_at, id);
 CREATE INDEX inbox_by_last ON inbox_items (last_at, id);
 CREATE INDEX inbox_unresolved ON inbox_items (urgency, first_at, id) WHERE state <> 'resolved';
 CREATE INDEX inbox_of_kind ON inbox_items (kind, urgency, first_at, id);
+CREATE INDEX inbox_unresolved_of_kind ON inbox_items (kind, subject_id) WHERE state <> 'resolved';
 CREATE INDEX inbox_of_subject ON inbox_items (subject_id, kind);
 CREATE INDEX inbox_of_assignee ON inbox_items (assignee_id, urgency, first_at, id);
 CREATE INDEX inbox_snoozed ON inbox_items (snoozed_until, id) WHERE state = 'snoozed';

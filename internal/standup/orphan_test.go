@@ -66,9 +66,7 @@ func TestOrphansSurviveTheProcess(t *testing.T) {
 					return err == nil && n == 1
 				})
 				stop()
-				if o.runtime.Busy() != 1 {
-					t.Fatalf("%d runs are in progress, want the silent one", o.runtime.Busy())
-				}
+				wait(t, "the silent run to be the only one", func() bool { return o.runtime.Busy() == 1 })
 				began := time.Now()
 				work(t, o.service(d))
 				wait(t, "the run to be stopped", func() bool { return o.runtime.Busy() == 0 })

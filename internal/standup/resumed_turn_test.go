@@ -41,8 +41,8 @@ func TestRuntimeResumes(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for name, c := range map[string]struct{ resume, thinks time.Duration }{
-			"after we ask again":               {800 * time.Millisecond, 0},
-			"after we ask again, and is slow":  {800 * time.Millisecond, 1500 * time.Millisecond},
+			"after we ask again":               {2 * time.Second, 0},
+			"after we ask again, and is slow":  {2 * time.Second, 1500 * time.Millisecond},
 			"before we come back, and is slow": {time.Millisecond, 2500 * time.Millisecond},
 		} {
 			t.Run(name, func(t *testing.T) {
