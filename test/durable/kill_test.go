@@ -121,7 +121,7 @@ func points() []point {
 		},
 		{
 			name: "during a cancel that is not committed", drive: cancelled("cto"),
-			at:    event("standup.failed", `SELECT COUNT(*) FROM standups WHERE status = 'running'`),
+			at:    event("standup.failed", `SELECT COUNT(*) FROM standup_questions WHERE accepted AND state = 'open'`),
 			setup: thinks("cto"),
 		},
 		{
@@ -302,7 +302,10 @@ func (p point) play(x *trial) {
 	x.open()
 	struck := p.at.prepare(x)
 	driven := make(chan error, 1)
-	go func() { driven <- p.drive(x) }()
+	go func() {
+		defer close(driven) // also if drive fails the test
+		driven <- p.drive(x)
+	}()
 	struck()
 	if err := <-driven; err != nil && !errors.Is(err, errDied) {
 		x.Fatal(err)
