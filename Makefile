@@ -147,7 +147,7 @@ trials: ## the long trials on a real gateway, with everything killed meanwhile, 
 claims: ## check that every test named in the specification and promises pages has passed (after unit and journey)
 	$(RAN) check docs/specification.md docs/promises.md bin/unit-race.ran bin/unit-costly.ran bin/unit-sqlite.ran bin/unit-postgres.ran bin/journey.ran
 
-# Two lanes: tests with time limits wait a lot, and the lane with a lower priority uses that time.
+# Two lanes: the tests wait a lot, and what has no time limits uses that time with a lower priority.
 test: ## everything that must pass before a merge
 	@rm -rf bin/stages
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs web-needs
@@ -158,6 +158,7 @@ test: ## everything that must pass before a merge
 
 timed:
 	$(STAGE) "tests with the race detector" $(MAKE) --no-print-directory unit-race
+	$(STAGE) "tests on SQLite" $(MAKE) --no-print-directory unit-sqlite
 	$(STAGE) "tests on PostgreSQL" $(MAKE) --no-print-directory unit-postgres
 	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
 	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
@@ -169,7 +170,6 @@ untimed:
 	$(STAGE) "lint" $(MAKE) --no-print-directory lint
 	$(STAGE) "generated files" $(MAKE) --no-print-directory generated-check
 	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
-	$(STAGE) "tests on SQLite" $(MAKE) --no-print-directory unit-sqlite
 
 nightly: ## run what takes too long for each change: race detector on both databases, long tests, all browser layouts, trials
 	@rm -rf bin/stages
