@@ -47,95 +47,15 @@ func (a *App) publishGatewayState(ctx context.Context) {
 		if s.State == gateway.Slow {
 			a.Sessions.Doubt()
 		}
-		if err := a.Events.Publish(gatewayState(s)); err != nil {
-			a.log.ErrorContext(ctx, "could not publish the state of the gateway", "err", err)
-		}
+		a.publish(gatewayState(s))
 	})
 }
 
-// sessionBatch is the maximum number of sessions in one published batch. A batch of
-// this size takes a few hundred kilobytes. A live stream can buffer 64 batches, and
-// after a reconnect every session may have changed.
-const sessionBatch = 250
-
-// publishSessions publishes changed and removed sessions to live streams.
-func (a *App) publishSessions(changed []session.Session, gone []string) {
-	topics := []string{event.TopicSession}
-	states := make([]event.State, 0, len(changed)+len(gone))
-	for i := range changed {
-		states = append(states, event.State{Kind: "session.changed", Topics: topics, Data: &changed[i]})
+// publish sends states to live streams.
+func (a *App) publish(states ...event.State) {
+	if err := a.Events.Publish(states...); err != nil {
+		a.log.Error("could not publish live updates", "err", err)
 	}
-	for _, key := range gone {
-		states = append(states, event.State{Kind: "session.gone", Topics: topics, Data: goneSession{key}})
-	}
-	for batch := range slices.Chunk(states, sessionBatch) {
-		if err := a.Events.Publish(batch...); err != nil {
-			a.log.Error("could not publish changed sessions", "err", err)
-		}
-	}
-}
-
-// goneSession is the event payload for a session that the runtime removed.
-type goneSession struct {
-	Key string `json:"key"`
-}
-
-// publishMessage publishes a session's new messages to the live streams that follow
-// the session.
-func (a *App) publishMessage(key string, n session.News) {
-	state := event.State{Kind: "session.message", Topics: []string{event.TopicSession}, Data: n, Session: key}
-	if err := a.Events.Publish(state); err != nil {
-		a.log.Error("could not publish a session's message", "err", err)
-	}
-}
-
-// readSessions passes each session list from the runtime to the usage ledger. A
-// complete list is also passed to the archive.
-func (a *App) readSessions(rows []gateway.Session, counted *gateway.SessionUsage) {
-	a.Usage.Read(rows, counted)
-	if counted == nil {
-		a.Archive.Observe(rows)
-	}
-}
-
-// notedUsage returns the ledger's usage totals for the given transcripts. The totals
-// exclude Wardroom's own price estimates, so that they can be compared with the
-// runtime's totals.
-func (a *App) notedUsage(ctx context.Context, transcripts []string) (map[string]session.Noted, error) {
-	all, err := a.Usage.OfTranscripts(ctx, transcripts)
-	noted := make(map[string]session.Noted, len(all))
-	for id, t := range all {
-		if t.Runs+t.Corrections == 0 {
-			continue
-		}
-		n := session.Noted{Version: t.Version, Copied: t.Copied}
-		n.Input, n.Output, n.CacheRead, n.CacheWrite = t.Tokens.Input, t.Tokens.Output, t.Tokens.CacheRead, t.Tokens.CacheWrite
-		if t.CostUSD != nil {
-			n.CostNanoUSD = int64(*t.CostUSD - t.Estimated)
-		}
-		switch {
-		case t.Unpriced == 0 && t.Estimated == 0:
-			n.Pricing = gateway.Priced
-		case n.CostNanoUSD != 0:
-			n.Pricing = gateway.PartlyPriced
-		}
-		noted[id] = n
-	}
-	return noted, err
-}
-
-// publishUsage tells live streams that the usage ledger has changed.
-func (a *App) publishUsage(asOf clock.Time) {
-	state := event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{asOf}}
-	if err := a.Events.Publish(state); err != nil {
-		a.log.Error("could not publish the change of the usage ledger", "err", err)
-	}
-}
-
-// grownUsage is the payload of the event that is published when the usage ledger
-// changes.
-type grownUsage struct {
-	AsOf clock.Time `json:"as_of"`
 }
 
 // noteStandup records the usage of a standup run in the ledger.
@@ -316,22 +236,6 @@ func (a *App) failedSessions(ctx context.Context, agentID string, since time.Tim
 		}
 	}
 	return n, nil
-}
-
-// jobsChanged is the event payload for changed and removed scheduled jobs. Clients
-// that receive it reload the jobs.
-type jobsChanged struct {
-	Changed []string `json:"changed"`
-	Gone    []string `json:"gone"`
-}
-
-// publishJobs tells live streams which of the runtime's scheduled jobs were changed
-// or removed.
-func (a *App) publishJobs(changed, gone []string) {
-	data := jobsChanged{append([]string{}, changed...), append([]string{}, gone...)}
-	if err := a.Events.Publish(event.State{Kind: "jobs.changed", Topics: []string{event.TopicSchedule}, Data: data}); err != nil {
-		a.log.Error("could not publish changed jobs", "err", err)
-	}
 }
 
 // makeTask creates a task from a standup's action item and returns the task's key. If the

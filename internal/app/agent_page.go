@@ -16,8 +16,8 @@ import (
 // wireSessions creates the session service.
 func (a *App) wireSessions() {
 	a.Sessions = &session.Service{
-		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Changed: a.publishSessions,
-		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed, Tell: a.publishMessage, Noted: a.notedUsage,
+		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Publish: a.publish, Lists: &a.Mirror.Sessions,
+		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed,
 		StalledAfter: a.cfg.StalledAfter, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
 		Away: func(err error) bool { return a.outage.notice("stalled runs", err) },
 	}

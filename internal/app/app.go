@@ -21,6 +21,7 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
+	"wardroom/internal/mirror"
 	"wardroom/internal/pairing"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
@@ -81,6 +82,7 @@ type App struct {
 	Dispatch  *dispatch.Service
 	Trouble   *trouble.Service
 	Gateway   *gateway.Client
+	Mirror    *mirror.Follower
 	Queue     *job.Queue // timers and short jobs
 	// StandupQueue, DispatchQueue and StopQueue have their own workers, because their
 	// jobs wait for agents.
@@ -209,15 +211,17 @@ func (a *App) wire() error {
 // wireRuntime creates the services that use the agent runtime.
 func (a *App) wireRuntime() {
 	cfg, now := a.cfg, a.opts.Now
+	a.Mirror = &mirror.Follower{Runtime: a.Gateway}
 	a.wireSessions()
 	a.wireUsage()
+	a.Sessions.Noted = a.Usage.OfTranscripts
 	a.Archive = &archive.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Lists: &a.Mirror.Sessions,
 		Away: func(err error) bool { return a.outage.notice("the archive of sessions", err) },
 	}
-	a.Sessions.Read = a.readSessions
 	a.wireAgents()
 	a.wireSchedules()
+	a.Mirror.Readers = []func(mirror.Event){a.Sessions.Receive, a.Schedules.Receive}
 	stops := a.newStopper()
 	a.StandupQueue = a.newQueue(standupWorkers)
 	a.Standups = &standup.Service{
@@ -272,7 +276,7 @@ func (a *App) plan() error {
 func (a *App) wireUsage() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Usage = &usage.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Grown: a.publishUsage, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Lists: &a.Mirror.Sessions, Publish: a.publish, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask,
 		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
 	}
 }
@@ -282,7 +286,7 @@ func (a *App) wireSchedules() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Schedules = &schedule.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
-		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, Changed: a.publishJobs,
+		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, Publish: a.publish,
 	}
 }
 
@@ -365,6 +369,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	}
 	g, inner := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.Gateway.Run(inner) })
+	g.Go(func() error { return a.Mirror.Run(inner) })
 	g.Go(func() error { return a.Sessions.Run(inner) })
 	g.Go(func() error { return a.Agents.Run(inner) })
 	g.Go(func() error { return a.Usage.Run(inner) })
@@ -379,8 +384,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })
 	g.Go(func() error { a.publishGatewayState(inner); return nil })
-	g.Go(func() error { a.Sessions.FollowMessages(inner); return nil })
-	g.Go(func() error { a.outage.watch(inner, a.wakeQueues); return nil })
+	g.Go(func() error { a.outage.watch(inner, a.wakeWork); return nil })
 	if a.opts.OnSetup != nil {
 		g.Go(func() error {
 			offerSetup(inner, a.Accounts.OfferSetup, a.opts.Now, a.log, func(token string, until time.Time) {

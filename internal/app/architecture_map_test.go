@@ -17,9 +17,9 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "backup", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"web", "account", "agent", "archive", "ask", "dispatch", "event", "gateway", "gateway/demo", "inbox", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "trouble", "usage",
+		"web", "account", "agent", "archive", "ask", "dispatch", "event", "gateway", "gateway/demo", "inbox", "mirror", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "trouble", "usage",
 	}, plumbing),
-	"archive": slices.Concat([]string{"event", "gateway", "search", "transcript"}, plumbing),
+	"archive": slices.Concat([]string{"gateway", "mirror", "search", "transcript"}, plumbing),
 
 	"account":        slices.Concat([]string{"event"}, plumbing),
 	"backup":         {"platform/db", "schema"}, // reads every feature's tables and writes none
@@ -28,17 +28,18 @@ var mayImport = map[string][]string{
 	"dispatch":       slices.Concat([]string{"ask", "event", "gateway", "inbox"}, plumbing),
 	"event":          plumbing,
 	"inbox":          slices.Concat([]string{"event"}, plumbing),
+	"mirror":         slices.Concat([]string{"gateway"}, plumbing),
 	"pairing":        slices.Concat([]string{"event", "gateway"}, plumbing),
 	"retention":      slices.Concat([]string{"event"}, plumbing),
-	"schedule":       slices.Concat([]string{"event", "gateway", "inbox"}, plumbing),
+	"schedule":       slices.Concat([]string{"event", "gateway", "inbox", "mirror"}, plumbing),
 	"search":         plumbing,
-	"session":        slices.Concat([]string{"event", "gateway", "inbox", "transcript"}, plumbing),
+	"session":        slices.Concat([]string{"event", "gateway", "inbox", "mirror", "transcript"}, plumbing),
 	"standup":        slices.Concat([]string{"ask", "event", "gateway", "inbox", "search", "standup/answer"}, plumbing),
 	"standup/answer": {"platform/plaintext"},
 	"transcript":     {"gateway", "platform/clock", "platform/money"}, // shared by the sessions and their archive
 	"task":           slices.Concat([]string{"event", "inbox", "search"}, plumbing),
 	"trouble":        slices.Concat([]string{"event", "gateway", "inbox"}, plumbing),
-	"usage":          slices.Concat([]string{"event", "gateway"}, plumbing),
+	"usage":          slices.Concat([]string{"event", "gateway", "mirror"}, plumbing),
 
 	"gateway":      {"platform/clock", "platform/fault", "platform/plaintext"},
 	"gateway/demo": {"gateway", "platform/cron"}, // its jobs run in a time zone

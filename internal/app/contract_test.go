@@ -140,6 +140,7 @@ func watch(t *testing.T, a *app.App) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() { _ = a.Gateway.Run(ctx) })  // never fails
+	watching.Go(func() { _ = a.Mirror.Run(ctx) })   // never fails
 	watching.Go(func() { _ = a.Sessions.Run(ctx) }) // never fails
 	t.Cleanup(func() {
 		cancel()

@@ -202,7 +202,7 @@ func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 		return nil, fmt.Errorf("read the runs of the demo's jobs: %w", err)
 	}
 	s := d.past.Schedules
-	s.Runtime, s.Changed = &hindsight{client, d.clock, runs}, nil
+	s.Runtime, s.Publish = &hindsight{client, d.clock, runs}, nil
 	s.Log = slog.New(slog.DiscardHandler) // past missed jobs are not worth a log line
 	return end, nil
 }

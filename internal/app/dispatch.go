@@ -55,8 +55,9 @@ func (a *App) newStopper() *ask.Stopper {
 	return s
 }
 
-// wakeQueues makes all queues look for work.
-func (a *App) wakeQueues() {
+// wakeWork makes all queues and the readers of sessions look for work.
+func (a *App) wakeWork() {
+	a.Mirror.Sessions.Wake()
 	a.Queue.Wake()
 	a.StandupQueue.Wake()
 	a.DispatchQueue.Wake()

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
@@ -16,9 +16,6 @@ import (
 
 // Intervals and batch sizes for the archiver.
 const (
-	// retry is the delay after a failure, or while another replica holds the
-	// claim.
-	retry = 5 * time.Second
 	// look is the interval between passes if there is no new snapshot of the sessions.
 	look = time.Minute
 	// hidden is how long to assume that the runtime still has a session that it
@@ -31,8 +28,9 @@ const (
 	// aborted after maxFailures consecutive failed reads.
 	maxLookups, maxFailures = 100, 3
 
-	rowsAtOnce = 100 // rows per transaction
-	batch      = 20  // transcripts to read before renewing the claim and checking for changes
+	rowsAtOnce = 100  // rows per transaction
+	maxBad     = 2000 // sessions that failed, before all are tried again
+	batch      = 20   // transcripts to read before renewing the claim and checking for changes
 )
 
 // Pace limits the rate of requests to the runtime. Zero fields get the defaults given below.
@@ -58,102 +56,14 @@ func (p Pace) withDefaults() Pace {
 	return p
 }
 
-// mirror holds the latest snapshot of the runtime's sessions. The zero value is ready to use.
-type mirror struct {
-	mu      sync.Mutex
-	rows    []gateway.Session        // the last list
-	at      clock.Time               // when it was read
-	fresh   bool                     // not processed yet
-	skipped map[name]gateway.Session // sessions of unprocessed lists that later lists no longer have
-	wake    chan struct{}
-}
-
-// skippedMost is the maximum number of sessions in mirror.skipped.
-const skippedMost = 1000
-
-func (m *mirror) signal() chan struct{} {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.wake == nil {
-		m.wake = make(chan struct{}, 1)
-	}
-	return m.wake
-}
-
-// Observe gives the archiver a new snapshot of the runtime's sessions. It does not block. It keeps
-// the slice, so the caller must not change it.
-func (s *Service) Observe(rows []gateway.Session) {
-	m := &s.mirror
-	m.mu.Lock()
-	if m.fresh {
-		there := make(map[name]bool, len(rows))
-		for i := range rows {
-			there[nameOf(&rows[i])] = true
-		}
-		if m.skipped == nil {
-			m.skipped = map[name]gateway.Session{}
-		}
-		for _, g := range m.rows {
-			if n := nameOf(&g); !there[n] && len(m.skipped) < skippedMost {
-				m.skipped[n] = g
-			}
-		}
-	}
-	m.rows, m.at, m.fresh = rows, clock.At(s.Now()), true
-	m.mu.Unlock()
-	select {
-	case m.signal() <- struct{}{}:
-	default: // already signaled
-	}
-}
-
-// take returns the rows and the time of the latest snapshot. If the last call already returned this snapshot, fresh is
-// false. Sessions that are missing from it but appeared in an earlier snapshot that take never returned are in skipped.
-func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	rows, skipped, at, fresh = m.rows, m.skipped, m.at, m.fresh
-	m.skipped, m.fresh = nil, false
-	return rows, skipped, at, fresh
-}
-
-// putBack undoes take after a failed pass, so that the next pass processes the same sessions again.
-func (m *mirror) putBack(skipped map[name]gateway.Session) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.fresh = len(m.rows) > 0 || !m.at.IsZero()
-	if m.skipped == nil {
-		m.skipped = skipped
-	}
-}
-
 // Run archives sessions until ctx ends, and then returns nil. Only one replica does so at a time.
 func (s *Service) Run(ctx context.Context) error {
-	k := &archiver{s: s, pace: s.Pace.withDefaults(), redact: newRedactor(), owner: db.NewID()}
-	defer k.release(ctx)
-	again := time.NewTimer(0)
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.mirror.signal():
-		case <-again.C:
-		}
-		next := k.pass(ctx)
-		sleep(ctx, k.pace.Pass)
-		again.Reset(next)
-	}
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	rest := time.NewTimer(d)
-	defer rest.Stop()
-	select {
-	case <-ctx.Done():
-	case <-rest.C:
-	}
+	k := newArchiver(s)
+	loop := mirror.Loop{Name: "archive", Log: s.Log, Pass: k.pass, Rest: k.pace.Pass, Claim: k.claim, Away: s.Away}
+	s.Lists.WakeAtList(&s.wake)
+	s.wake.Wake()
+	loop.Run(ctx, &s.wake)
+	return nil
 }
 
 // archiver does the work of Run. It is not safe for concurrent use.
@@ -161,50 +71,42 @@ type archiver struct {
 	s        *Service
 	pace     Pace
 	redact   *redactor
-	owner    string
-	took     bool               // this replica has held the claim
+	claim    *mirror.Claim
 	known    map[name]*kept     // sessions that the runtime has; nil before they are read from the database
 	readAt   clock.Time         // time of the reading that known reflects
 	storedAt time.Time          // when that time was last stored
 	called   time.Time          // time of the last request to the runtime
-	broken   bool               // the last pass failed and was logged
-	claimed  time.Time          // when the claim was last renewed
 	moreGone bool               // the last pass has not looked up all unlisted sessions
 	bad      map[name]time.Time // sessions that failed, and when to retry
 }
 
-// errClaimed means that another replica holds the claim on the archive.
-var errClaimed = errors.New("another replica is archiving")
-
-// pass processes the changes since the last pass, and returns the delay before the next one.
-func (k *archiver) pass(ctx context.Context) time.Duration {
-	rows, skipped, at, fresh := k.s.mirror.take()
-	next, err := k.work(ctx, rows, skipped, at, fresh)
-	switch {
-	case err == nil:
-		k.broken = false
-		return next
-	case ctx.Err() != nil:
-		return retry
-	}
-	k.known, k.moreGone = nil, false
-	if !errors.Is(err, errClaimed) {
-		k.s.mirror.putBack(skipped)
-	} else if fresh {
-		k.s.mirror.putBack(nil) // the other replica has seen the skipped ones
-	}
-	if !k.broken && !errors.Is(err, errClaimed) && (fault.Of(err) == nil || ofOneSession(err)) && !k.s.away(err) { // an unavailable gateway is logged elsewhere
-		k.broken = true
-		k.s.Log.WarnContext(ctx, "cannot archive sessions; will retry", "err", err)
-	}
-	return retry
+func newArchiver(s *Service) *archiver {
+	pace := s.Pace.withDefaults()
+	return &archiver{s: s, pace: pace, redact: newRedactor(), claim: mirror.NewClaim(s.DB, claimQuery, pace.Lease, s.Now)}
 }
 
-func (k *archiver) work(ctx context.Context, rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) (time.Duration, error) {
+// pass processes the changes since the last pass, and returns the delay before the next one.
+func (k *archiver) pass(ctx context.Context) (time.Duration, error) {
+	list, fresh := k.s.Lists.Take()
+	next, err := k.work(ctx, list, fresh)
+	if err == nil || ctx.Err() != nil {
+		return next, err
+	}
+	k.known, k.moreGone = nil, false
+	if !errors.Is(err, mirror.ErrClaimed) {
+		k.s.Lists.PutBack(list.Skipped)
+	} else if fresh {
+		k.s.Lists.PutBack(nil) // the other replica has seen the skipped ones
+	}
+	return 0, err
+}
+
+func (k *archiver) work(ctx context.Context, list mirror.List, fresh bool) (time.Duration, error) {
+	rows, at := list.Rows, list.At
 	if at.IsZero() {
 		return look, nil // no reading yet
 	}
-	if err := k.claim(ctx); err != nil {
+	if err := k.claim.Hold(ctx); err != nil {
 		return 0, err
 	}
 	if k.known == nil {
@@ -224,11 +126,7 @@ func (k *archiver) work(ctx context.Context, rows []gateway.Session, skipped map
 		fresh = last == nil || !at.Before(last.Time)
 	}
 	if fresh {
-		all := slices.Clone(rows)
-		for _, g := range skipped {
-			all = append(all, g)
-		}
-		if err := k.storeChanged(ctx, all, at); err != nil {
+		if err := k.storeChanged(ctx, slices.Concat(rows, list.Skipped), at); err != nil {
 			return 0, err
 		}
 	}
@@ -313,7 +211,7 @@ func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at c
 				continue
 			}
 			if asked%batch == 0 {
-				if err := k.claim(ctx); err != nil {
+				if err := k.claim.Hold(ctx); err != nil {
 					return false, err
 				}
 			}
@@ -434,14 +332,14 @@ var errSeveral = errors.New("several consecutive sessions cannot be read")
 // failed schedules a retry for a session that could not be archived. It returns an error only if
 // the failure affects other sessions, too.
 func (k *archiver) failed(ctx context.Context, p *kept, err error) error {
-	if ctx.Err() != nil || errors.Is(err, errClaimed) || fault.Of(err) != nil && !ofOneSession(err) || k.s.away(err) {
+	if ctx.Err() != nil || errors.Is(err, mirror.ErrClaimed) || fault.Of(err) != nil && !ofOneSession(err) || k.s.away(err) {
 		return fmt.Errorf("archive %s: %w", p.seen.Key, err)
 	}
 	again := refused
 	if errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout) {
 		again = slow
 	}
-	if k.bad == nil || len(k.bad) > 2*skippedMost {
+	if k.bad == nil || len(k.bad) > maxBad {
 		k.bad = map[name]time.Time{}
 	}
 	k.bad[nameOf(&p.seen)] = k.s.Now().Add(again)
@@ -451,46 +349,6 @@ func (k *archiver) failed(ctx context.Context, p *kept, err error) error {
 
 // wait pauses if necessary to limit the rate of requests to the runtime.
 func (k *archiver) wait(ctx context.Context) {
-	sleep(ctx, k.pace.Call-time.Since(k.called))
+	mirror.Sleep(ctx, k.pace.Call-time.Since(k.called))
 	k.called = time.Now()
-}
-
-// claim acquires or renews this replica's claim on the archive.
-func (k *archiver) claim(ctx context.Context) error {
-	mine := false
-	err := k.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		// Only one process uses an SQLite file, so the previous holder of the claim has ended.
-		mine, err = claim(ctx, tx, k.owner, k.s.Now(), k.pace.Lease, !k.took && tx.Engine() == db.SQLite)
-		return err
-	})
-	switch {
-	case err != nil:
-		return fmt.Errorf("claim the archive: %w", err)
-	case !mine:
-		return errClaimed
-	}
-	k.took, k.claimed = true, k.s.Now()
-	return nil
-}
-
-// hold renews the claim on the archive during long work, unless it was renewed recently.
-func (k *archiver) hold(ctx context.Context) error {
-	if k.s.Now().Sub(k.claimed) < k.pace.Lease/4 {
-		return nil
-	}
-	return k.claim(ctx)
-}
-
-// release gives up the claim on the archive, so that another replica can continue immediately.
-func (k *archiver) release(ctx context.Context) {
-	if !k.took {
-		return
-	}
-	const patience = 2 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	err := k.s.DB.Tx(ctx, func(tx *db.Tx) error { return release(ctx, tx, k.owner) })
-	if err != nil && !k.s.away(err) {
-		k.s.Log.WarnContext(ctx, "could not release the claim on the archive; it will expire", "err", err)
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -141,13 +142,25 @@ type bench struct {
 
 func newBench(t testing.TB, d *db.DB) *bench {
 	b := &bench{t: t, now: monday.Add(time.Hour), runtime: &runtime{rows: map[string][]row{}, ids: map[string]string{}}}
-	b.s = &Service{DB: d, Runtime: b.runtime, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return b.now }}
-	b.k = b.archiver()
+	b.s = &Service{DB: d, Runtime: b.runtime, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: func() time.Time { return b.now }, Lists: &mirror.Sessions{}, Pace: Pace{Call: time.Nanosecond, Lease: time.Hour}}
+	b.k = newArchiver(b.s)
 	return b
 }
 
-func (b *bench) archiver() *archiver {
-	return &archiver{s: b.s, pace: Pace{Call: time.Nanosecond, Lease: time.Hour}.withDefaults(), redact: newRedactor(), owner: db.NewID()}
+// observe gives the archive the runtime's current list.
+func (b *bench) observe() { b.s.Lists.Put(slices.Clone(b.rows), clock.At(b.now)) }
+
+// pass runs a pass as Run does.
+func (b *bench) pass(ctx context.Context) {
+	loop := mirror.Loop{Log: b.s.Log, Pass: b.k.pass}
+	loop.Step(ctx)
+}
+
+// release gives up the claim, as at the end of Run.
+func (b *bench) release() {
+	if err := b.k.claim.Release(context.Background()); err != nil {
+		b.t.Error(err)
+	}
 }
 
 // say adds rows to a session and updates it.
@@ -166,8 +179,8 @@ func (b *bench) say(key string, rows ...row) {
 // look runs a pass after all sessions have become idle.
 func (b *bench) look(ctx context.Context) {
 	b.now = b.now.Add(time.Minute)
-	b.s.Observe(slices.Clone(b.rows))
-	b.k.pass(ctx)
+	b.observe()
+	b.pass(ctx)
 }
 
 // stored returns the archived session and all its messages, read in pages of
@@ -230,7 +243,7 @@ func TestArchiveEqualsTheTranscript(t *testing.T) {
 		n := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			b := newBench(t, d)
-			defer func() { b.k.release(t.Context()) }()
+			defer func() { b.release() }()
 			n++
 			b.now = b.now.Add(time.Duration(n) * 24 * time.Hour) // later than earlier iterations
 			b.runtime.cut = rapid.SampledFrom([]int{0, 7, 100, 499}).Draw(rt, "cut")
@@ -238,8 +251,8 @@ func TestArchiveEqualsTheTranscript(t *testing.T) {
 			for range rapid.IntRange(1, 3).Draw(rt, "times") {
 				b.say(key, someRows(rt)...)
 				if rapid.Bool().Draw(rt, "another process") {
-					b.k.release(t.Context())
-					b.k = b.archiver()
+					b.release()
+					b.k = newArchiver(b.s)
 				}
 				b.look(t.Context())
 				a, got := b.stored(key, rapid.IntRange(20, 300).Draw(rt, "page"))
@@ -279,8 +292,8 @@ func TestArchiveOfALongTranscript(t *testing.T) {
 			t.Errorf("half of it counts as archived: %+v", part)
 		}
 		b.runtime.before, b.runtime.err = nil, nil
-		b.k.release(t.Context())
-		b.k = b.archiver()
+		b.release()
+		b.k = newArchiver(b.s)
 		b.look(t.Context())
 		a, got := b.stored(key, 500)
 		if a.Coverage != Whole || len(got) != rows || *got[rows-1].Blocks[0].Text != "Line 19999" {
@@ -358,7 +371,7 @@ func TestArchiveOfTheGone(t *testing.T) {
 		b.say("agent:cto:away", plain(3)...)
 		b.look(t.Context())
 		b.say("agent:cto:brief", plain(1)...)
-		b.s.Observe(slices.Clone(b.rows))
+		b.observe()
 		b.rows = b.rows[:1]
 		delete(b.runtime.rows, "agent:cto:brief")
 		b.look(t.Context())
@@ -446,7 +459,7 @@ func TestArchiveIsClaimed(t *testing.T) {
 		b.look(t.Context())
 		other := newBench(t, d)
 		other.runtime, other.s.Runtime, other.rows, other.now = b.runtime, b.runtime, b.rows, b.now
-		other.k.took = true // otherwise a new process takes over at once on SQLite
+		other.k.claim.Alone = false // otherwise a new process takes over at once on SQLite
 		calls := b.runtime.calls
 		b.say("agent:cto:main", plain(3)...)
 		other.rows = b.rows
@@ -454,7 +467,7 @@ func TestArchiveIsClaimed(t *testing.T) {
 		if b.runtime.calls != calls {
 			t.Error("both read")
 		}
-		b.k.release(t.Context())
+		b.release()
 		other.look(t.Context())
 		if a, got := other.stored("agent:cto:main", 10); len(got) != 6 || b.runtime.calls != calls+1 {
 			t.Errorf("%+v, %d messages, %d readings", a, len(got), b.runtime.calls-calls)

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 )
@@ -74,7 +76,7 @@ func TestArchiveBesideManyHidden(t *testing.T) {
 		t.Errorf("the new one is %+v", a)
 	}
 	for range 10 {
-		b.k.pass(t.Context())
+		b.pass(t.Context())
 	}
 	if n := b.runtime.sought; n != many {
 		t.Errorf("they were asked for %d times, and are %d", n, many)
@@ -84,7 +86,7 @@ func TestArchiveBesideManyHidden(t *testing.T) {
 		b.now = b.now.Add(hidden - time.Minute)
 		b.look(t.Context())
 		for range 5 {
-			b.k.pass(t.Context())
+			b.pass(t.Context())
 		}
 	}
 	if n := b.runtime.sought; n > 8*many {
@@ -98,18 +100,13 @@ func TestArchiveHoldsItsClaim(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	b := newBench(t, d)
-	b.k.pace.Lease = 20 * time.Second
+	b.k.claim.Lease = 20 * time.Second
+	other := mirror.NewClaim(d, claimQuery, time.Second, func() time.Time { return b.now })
+	other.Alone = false
 	slowly := pattern{kind: "x", hints: []string{"x"}, text: regexp.MustCompile("x"), is: func(string) bool {
 		b.now = b.now.Add(10 * time.Second)
-		err := d.Tx(context.Background(), func(tx *db.Tx) error {
-			mine, err := claim(context.Background(), tx, "other", b.now, time.Second, false)
-			if mine {
-				t.Error("another process got the claim meanwhile")
-			}
-			return err
-		})
-		if err != nil {
-			t.Error(err)
+		if err := other.Hold(context.Background()); !errors.Is(err, mirror.ErrClaimed) {
+			t.Errorf("another process that claims meanwhile: %v", err)
 		}
 		return false
 	}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
@@ -33,7 +34,9 @@ type Service struct {
 	// logs the outage.
 	Away func(error) bool
 
-	mirror mirror
+	Lists *mirror.Sessions // the runtime's sessions
+
+	wake mirror.Signal
 }
 
 func (s *Service) away(err error) bool { return s.Away != nil && s.Away(err) }

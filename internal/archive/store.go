@@ -15,24 +15,8 @@ import (
 // state is the name of the archive's row in archive_state.
 const state = "archive"
 
-// claim tries to claim the archive for owner until the lease ends, and reports whether it
-// succeeded. If force is true, it ignores the previous owner's lease. On SQLite this is safe: only
-// one process can use the database, so the previous owner must have exited.
-func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
-	at, err := tx.Clock(ctx, now)
-	if err != nil {
-		return false, err
-	}
-	n, err := tx.Exec(ctx, `UPDATE archive_state SET owner = ?, until = ? WHERE name = ? AND (owner = ? OR until IS NULL OR until < ? OR ?)`,
-		owner, at.Add(lease), state, owner, at, force)
-	return n == 1, err
-}
-
-// release gives up the owner's claim on the archive.
-func release(ctx context.Context, tx *db.Tx, owner string) error {
-	_, err := tx.Exec(ctx, `UPDATE archive_state SET until = NULL WHERE name = ? AND owner = ?`, state, owner)
-	return err
-}
+// claimQuery is the update of mirror.Claim.
+const claimQuery = `UPDATE archive_state SET owner = ?, until = ? WHERE name = 'archive' AND (owner = ? OR until IS NULL OR until < ? OR ?)`
 
 // putReading stores the time at which the runtime's list of sessions was last read.
 func putReading(ctx context.Context, tx *db.Tx, at clock.Time) error {

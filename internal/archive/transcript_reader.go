@@ -37,7 +37,7 @@ func (k *archiver) read(ctx context.Context, p *kept, why Ended) error {
 	p.readVersion, p.lastSeq, p.messages, p.coverage, p.purged = is.readVersion, is.lastSeq, is.messages, is.coverage, is.purged
 	total := int64(0)
 	for range chunks {
-		if err := k.claim(ctx); err != nil {
+		if err := k.claim.Hold(ctx); err != nil {
 			return err
 		}
 		c, ok, err := k.chunk(ctx, p, total)
@@ -87,7 +87,7 @@ type piece struct {
 func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok bool, err error) {
 	offset := max(total-(max(p.lastSeq, 1)-1+chunk), 0)
 	for range tries {
-		if err := k.hold(ctx); err != nil {
+		if err := k.claim.Renew(ctx); err != nil {
 			return piece{}, false, err
 		}
 		k.wait(ctx)
@@ -140,7 +140,7 @@ func firstOf(page gateway.TurnPage) int64 {
 func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
 	turns = numbered(page.Turns, page.Total-offset)
 	for first := firstOf(page); first > from; first = min(first, firstOf(page)) {
-		if err := k.hold(ctx); err != nil {
+		if err := k.claim.Renew(ctx); err != nil {
 			return nil, false, err
 		}
 		k.wait(ctx)
@@ -175,7 +175,7 @@ func numbered(turns []gateway.Turn, upTo int64) []gateway.Turn {
 func (k *archiver) write(ctx context.Context, p *kept, c piece, why Ended) error {
 	messages := make([]transcript.Message, len(c.turns))
 	for i, t := range c.turns {
-		if err := k.hold(ctx); err != nil { // redacting many messages takes time
+		if err := k.claim.Renew(ctx); err != nil { // redacting many messages takes time
 			return err
 		}
 		messages[i] = transcript.Of(t)
@@ -190,8 +190,8 @@ func (k *archiver) write(ctx context.Context, p *kept, c piece, why Ended) error
 	is := *p
 	err := k.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
 		is = *p // the transaction may be retried
-		if mine, err := claim(ctx, tx, k.owner, k.s.Now(), k.pace.Lease, false); err != nil || !mine {
-			return orClaimed(err)
+		if err := k.claim.HoldIn(ctx, tx); err != nil {
+			return err
 		}
 		switch now, err := findKept(ctx, tx, nameOf(&is.seen)); {
 		case db.IsNotFound(err) || err == nil && (now.lastSeq != is.lastSeq || now.messages != is.messages):
@@ -231,13 +231,6 @@ func (k *archiver) write(ctx context.Context, p *kept, c piece, why Ended) error
 	if err == nil {
 		is.purged = is.purged && !c.done
 		*p = is
-	}
-	return err
-}
-
-func orClaimed(err error) error {
-	if err == nil {
-		return errClaimed
 	}
 	return err
 }

@@ -30,12 +30,61 @@ type RunChange struct {
 	At                clock.Time // zero when unknown
 }
 
-// Run reads an event about the start or the end of a run. It returns false for any other
-// event.
-func (e Event) Run() (RunChange, bool) {
-	if e.Name != "agent" {
-		return RunChange{}, false
+// Content is what an event says about a session. The zero Content says nothing.
+type Content struct {
+	// Active is the key of a session whose run shows activity: the model is thinking, writing or
+	// using a tool. It is empty for other events, such as one about a renamed session.
+	Active string
+	// Change is nil if the event changes nothing in the list of sessions. If neither its Whole nor
+	// its Gone is set, it does not describe the whole change: read the list of sessions again.
+	Change *SessionChange
+	// Message, if not nil, returns the new message of the session Active. A tool result is a
+	// separate message, because a previous event has already reported its call.
+	Message func() Turn
+}
+
+// Content decodes an event of the gateway.
+func (c *Client) Content(e Event) Content {
+	switch e.Name {
+	case "sessions.changed":
+		return Content{Change: &c.readRowEvent(e.Payload).SessionChange}
+	case "session.message":
+		row := c.readRowEvent(e.Payload)
+		is := Content{Active: row.active, Change: &row.SessionChange}
+		if is.Active != "" && row.message != nil {
+			is.Message = func() Turn { return c.turnOf(*row.message, row.seq) }
+		}
+		return is
+	case "agent":
+		return agentContent(e.Payload)
+	case "chat", "session.tool":
+		var p struct {
+			Key   word `json:"sessionKey"`
+			State word `json:"state"`
+		}
+		bad := json.Unmarshal(e.Payload, &p) != nil
+		is := Content{Active: keyOrEmpty(p.Key)}
+		if e.Name == "chat" && (bad || p.State == "final" || p.State == "aborted" || p.State == "error") {
+			is.Change = &SessionChange{Key: is.Active}
+		}
+		return is
+	case "task":
+		var p struct {
+			Task struct {
+				Child word `json:"childSessionKey"`
+				Key   word `json:"sessionKey"` // of the session that started the sub-agent
+			} `json:"task"`
+		}
+		_ = json.Unmarshal(e.Payload, &p) // an unreadable payload names no session
+		if key := keyOrEmpty(first(p.Task.Child, p.Task.Key)); key != "" {
+			return Content{Change: &SessionChange{Key: key}}
+		}
 	}
+	return Content{}
+}
+
+// agentContent decodes an event about a run.
+func agentContent(payload json.RawMessage) Content {
 	var p struct {
 		RunID      word `json:"runId"`
 		SessionKey word `json:"sessionKey"`
@@ -46,51 +95,22 @@ func (e Event) Run() (RunChange, bool) {
 			EndedAt   number `json:"endedAt"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(e.Payload, &p) != nil || p.Stream != "lifecycle" || !validKey(string(p.RunID)) || !validKey(string(p.SessionKey)) {
-		return RunChange{}, false
+	bad := json.Unmarshal(payload, &p) != nil
+	is := Content{Active: keyOrEmpty(p.SessionKey)}
+	if bad || p.Stream != "lifecycle" || is.Active == "" || !validKey(string(p.RunID)) {
+		return is
 	}
-	r := RunChange{SessionKey: string(p.SessionKey), RunID: string(p.RunID)}
+	r := RunChange{SessionKey: is.Active, RunID: string(p.RunID)}
 	switch p.Data.Phase {
 	case "start":
 		r.Began, r.At = true, p.Data.StartedAt.time()
 	case "end", "error":
 		r.At = p.Data.EndedAt.time()
 	default:
-		return RunChange{}, false
+		return is
 	}
-	return r, true
-}
-
-// SessionOf returns the change to a session that an event reports. It returns false if
-// the event changes nothing in the list of sessions. If neither Whole nor Gone is set,
-// the event does not describe the whole change: read the list of sessions again.
-func (c *Client) SessionOf(e Event) (SessionChange, bool) {
-	switch e.Name {
-	case "sessions.changed", "session.message":
-		return c.readRowEvent(e.Payload), true
-	case "agent":
-		run, ok := e.Run()
-		return SessionChange{Key: run.SessionKey, Run: &run}, ok
-	case "task":
-		var p struct {
-			Task struct {
-				Child word `json:"childSessionKey"`
-				Key   word `json:"sessionKey"` // of the session that started the sub-agent
-			} `json:"task"`
-		}
-		_ = json.Unmarshal(e.Payload, &p) // an unreadable payload names no session
-		key := keyOrEmpty(first(p.Task.Child, p.Task.Key))
-		return SessionChange{Key: key}, key != ""
-	case "chat":
-		var p struct {
-			Key   word `json:"sessionKey"`
-			State word `json:"state"`
-		}
-		bad := json.Unmarshal(e.Payload, &p) != nil
-		return SessionChange{Key: keyOrEmpty(p.Key)}, bad || p.State == "final" || p.State == "aborted" || p.State == "error"
-	default:
-		return SessionChange{}, false
-	}
+	is.Change = &SessionChange{Key: is.Active, Run: &r}
+	return is
 }
 
 // keyOrEmpty returns a session key if it is valid. Otherwise it returns an empty string.
@@ -101,33 +121,51 @@ func keyOrEmpty(w word) string {
 	return string(w)
 }
 
+// rowEvent is an event that contains a session row.
+type rowEvent struct {
+	SessionChange
+	active  string   // the session key
+	message *turnRow // nil without one
+	seq     number   // of the message, if it has none itself
+}
+
 // readRowEvent reads an event that contains a session row.
-func (c *Client) readRowEvent(payload json.RawMessage) SessionChange {
+func (c *Client) readRowEvent(payload json.RawMessage) *rowEvent {
 	var p struct {
 		Key     word            `json:"sessionKey"`
 		Reason  word            `json:"reason"`
 		Row     json.RawMessage `json:"session"`
-		Message *struct {
-			Role    word            `json:"role"`
-			Content json.RawMessage `json:"content"`
-		} `json:"message"`
+		Message *turnRow        `json:"message"`
+		Seq     number          `json:"messageSeq"`
 	}
-	if json.Unmarshal(payload, &p) != nil {
-		return SessionChange{}
+	bad := json.Unmarshal(payload, &p) != nil
+	is := &rowEvent{active: keyOrEmpty(p.Key)}
+	if bad {
+		return is
 	}
-	change := SessionChange{Key: keyOrEmpty(p.Key), Gone: p.Reason == "delete", Reset: p.Reason == "reset"}
+	is.message, is.seq = p.Message, p.Seq
+	is.SessionChange = SessionChange{Key: is.active, Gone: p.Reason == "delete", Reset: p.Reason == "reset"}
 	if m := p.Message; m != nil && (m.Role == "user" || m.Role == "assistant") {
-		change.Said = c.preview(visible(parts(m.Content)))
+		is.Said = c.preview(visible(parts(m.Content)))
 	}
 	row, facts, ok := c.readRow(p.Row)
-	if !ok || change.Gone || change.Key != "" && change.Key != row.Key {
-		return change
+	if !ok || is.Gone || is.Key != "" && is.Key != row.Key {
+		return is
 	}
-	change.Key, change.Stamp, change.Gone = row.Key, facts.stamp, facts.archived
-	if facts.whole && !change.Gone {
-		change.Row, change.Whole = row, true
+	is.Key, is.Stamp, is.Gone = row.Key, facts.stamp, facts.archived
+	if facts.whole && !is.Gone {
+		is.Row, is.Whole = row, true
 	}
-	return change
+	return is
+}
+
+// turnOf converts the message of an event. It takes the number seq if the message has none.
+func (c *Client) turnOf(m turnRow, seq number) Turn {
+	t := c.fold([]turnRow{m})[0]
+	if t.Seq == 0 {
+		t.Seq = seq.count()
+	}
+	return t
 }
 
 // previewChars is the maximum length of the message previews in the gateway's session

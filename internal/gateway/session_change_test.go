@@ -20,6 +20,14 @@ func idle(t *testing.T) *gateway.Client {
 	return c
 }
 
+// runOf returns the run that an event starts or ends, or nil.
+func runOf(c *gateway.Client, e gateway.Event) *gateway.RunChange {
+	if change := c.Content(e).Change; change != nil {
+		return change.Run
+	}
+	return nil
+}
+
 // A missed event leaves old state on the screen; a change for each word of an answer
 // would keep the gateway busy.
 func TestEventsThatTouchSessions(t *testing.T) {
@@ -39,18 +47,18 @@ func TestEventsThatTouchSessions(t *testing.T) {
 	}
 	for i, e := range events {
 		ev := gateway.Event{Name: e.Event, Payload: e.Payload}
-		change, touches := c.SessionOf(ev)
-		run, ok := ev.Run()
-		if touches != want[i].touches || ok != want[i].run || run.Began != want[i].began || ok && (change.Run == nil || *change.Run != run) || touches && change.Key == "" {
-			t.Errorf("%s %.80s: touches %v %+v, run %v %+v", e.Event, e.Payload, touches, change, ok, run)
+		change := c.Content(ev).Change
+		run := runOf(c, ev)
+		if (change != nil) != want[i].touches || (run != nil) != want[i].run || run != nil && run.Began != want[i].began || change != nil && change.Key == "" {
+			t.Errorf("%s %.80s: changes %+v, run %+v", e.Event, e.Payload, change, run)
 		}
 	}
-	run, _ := gateway.Event{Name: "agent", Payload: events[0].Payload}.Run()
-	if diff := cmp.Diff(gateway.RunChange{SessionKey: "agent:cto:main", RunID: "idem-standup-1", Began: true, At: at(1795161590099)}, run); diff != "" {
+	run := runOf(c, gateway.Event{Name: "agent", Payload: events[0].Payload})
+	if diff := cmp.Diff(&gateway.RunChange{SessionKey: "agent:cto:main", RunID: "idem-standup-1", Began: true, At: at(1795161590099)}, run); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, payload := range []string{``, `null`, `7`, `{"stream":"lifecycle","runId":7,"sessionKey":"k","data":{"phase":"start"}}`} {
-		if run, ok := (gateway.Event{Name: "agent", Payload: json.RawMessage(payload)}).Run(); ok {
+		if run := runOf(c, gateway.Event{Name: "agent", Payload: json.RawMessage(payload)}); run != nil {
 			t.Errorf("%q is a run: %+v", payload, run)
 		}
 	}
@@ -85,9 +93,9 @@ func TestRowsOfEvents(t *testing.T) {
 		if err := json.Unmarshal(f.Payload, &p); err != nil {
 			t.Fatal(err)
 		}
-		got, ok := c.SessionOf(gateway.Event{Name: f.Event, Payload: f.Payload})
+		got := c.Content(gateway.Event{Name: f.Event, Payload: f.Payload}).Change
 		switch {
-		case !ok:
+		case got == nil:
 			t.Errorf("%s %s tells nothing", f.Event, p.Reason)
 		case p.Session == nil:
 			seen["gone"]++
@@ -128,9 +136,9 @@ func TestRowsOfEvents(t *testing.T) {
 		},
 		"a tool's result": {`{"sessionKey":"k","message":{"role":"toolResult","content":"text"}}`, gateway.SessionChange{Key: "k"}},
 	} {
-		got, ok := c.SessionOf(gateway.Event{Name: "sessions.changed", Payload: json.RawMessage(tt.payload)})
-		if diff := cmp.Diff(tt.want, got); diff != "" || !ok {
-			t.Errorf("%s: %v (-want +got):\n%s", name, ok, diff)
+		got := c.Content(gateway.Event{Name: "sessions.changed", Payload: json.RawMessage(tt.payload)}).Change
+		if diff := cmp.Diff(&tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

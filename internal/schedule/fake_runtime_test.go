@@ -24,17 +24,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // runtime is a fake gateway with jobs that do not run by themselves.
 type runtime struct {
-	mu     sync.Mutex
-	now    time.Time // the clock of the test
-	on     any
-	away   error
-	lost   error // error of changes without a response
-	jobs   map[string]gateway.Job
-	runs   []gateway.JobRun // newest first
-	calls  map[string]int
-	events []chan gateway.Event
-	race   func() // called between the read of a job and its change
-	sent   func() // called after a change was requested
+	mu    sync.Mutex
+	now   time.Time // the clock of the test
+	on    any
+	away  error
+	lost  error // error of changes without a response
+	jobs  map[string]gateway.Job
+	runs  []gateway.JobRun // newest first
+	calls map[string]int
+	race  func() // called between the read of a job and its change
+	sent  func() // called after a change was requested
 }
 
 func newRuntime(jobs ...gateway.Job) *runtime {
@@ -93,23 +92,6 @@ func (r *runtime) Connection() (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.on, r.away
-}
-
-func (r *runtime) Events(buffer int) (<-chan gateway.Event, func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ch := make(chan gateway.Event, buffer)
-	ch <- gateway.Event{Name: gateway.EventConnected, Resync: true}
-	r.events = append(r.events, ch)
-	return ch, func() {}
-}
-
-func (r *runtime) tell(e gateway.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, ch := range r.events {
-		ch <- e
-	}
 }
 
 func (r *runtime) Agents(context.Context) ([]gateway.Agent, error) {
@@ -262,9 +244,8 @@ func (h *fixture) at(when string) {
 	h.t.Helper()
 	h.r.change(func() { h.r.now = at(when) })
 	r := reader{s: h.Service}
-	r.read(h.ctx())
-	if r.logged != "" {
-		h.t.Fatalf("at %s: %s", when, r.logged)
+	if err := r.read(h.ctx()); err != nil {
+		h.t.Fatalf("at %s: %v", when, err)
 	}
 	if err := h.Judge(h.ctx()); err != nil {
 		h.t.Fatal(err)

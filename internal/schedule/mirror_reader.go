@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/fault"
 )
 
 // Intervals and limits for mirroring the runtime's jobs.
@@ -26,9 +25,6 @@ const (
 	// checkInterval is how often deadlines are checked. After a deadline, the runtime is read even
 	// without an event, because the event stream may be broken.
 	checkInterval = 5 * time.Second
-	// eventBuffer is how many events can be pending. When the buffer is full, the gateway client
-	// ends the subscription, and everything is read again.
-	eventBuffer = 1024
 	// skew is the largest tolerated difference between the clocks of the runtime and of
 	// Wardroom.
 	skew = 5 * time.Minute
@@ -38,31 +34,20 @@ const (
 	maxFirstPages, maxPages, runsPerPage, knownPageRuns = 5, 50, 200, 20
 )
 
-// Run mirrors the jobs and their runs until ctx ends. It returns nil after its goroutines
-// have ended. It must not run twice at the same time in one process.
+// Run mirrors the jobs and their runs until ctx ends, and then returns nil. It must not run twice
+// at the same time in one process.
 func (s *Service) Run(ctx context.Context) error {
-	ctx = actor.With(ctx, actor.System)
-	var work sync.WaitGroup
-	defer work.Wait()
-	wake := make(chan struct{}, 1)
-	work.Go(func() { s.listen(ctx, wake) })
-	look := time.NewTicker(checkInterval)
-	defer look.Stop()
 	r := reader{s: s}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-wake:
-		case <-look.C:
-			if !r.due(ctx) {
-				continue
-			}
-		}
-		began := time.Now()
-		r.read(ctx)
-		took := time.Since(began)
-		sleep(ctx, max(pause-took, took)) // so that reading takes at most half of the time
+	loop := mirror.Loop{Name: "jobs", Log: s.Log, Pass: r.pass, Rest: pause}
+	loop.Run(actor.With(ctx, actor.System), &s.mirror.wake)
+	return nil
+}
+
+// Receive wakes the reader if an event of the gateway is about jobs.
+func (s *Service) Receive(e mirror.Event) {
+	if e.Name == "cron" || e.Resync {
+		s.mirror.outdated.Store(true)
+		s.mirror.wake.Wake()
 	}
 }
 
@@ -84,46 +69,28 @@ func (s *Service) ReadOnce(ctx context.Context) error {
 	return s.Judge(ctx)
 }
 
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	rest := time.NewTimer(d)
-	defer rest.Stop()
-	select {
-	case <-ctx.Done():
-	case <-rest.C:
-	}
-}
-
-// listen wakes the reader whenever an event about jobs arrives.
-func (s *Service) listen(ctx context.Context, wake chan<- struct{}) {
-	for ctx.Err() == nil {
-		events, stop := s.Runtime.Events(eventBuffer)
-		for open := true; open; {
-			var e gateway.Event
-			select {
-			case e, open = <-events:
-			case <-ctx.Done():
-				open = false
-			}
-			if open && (e.Name == "cron" || e.Resync) {
-				select {
-				case wake <- struct{}{}:
-				default: // a wake-up is pending
-				}
-			}
-		}
-		stop()
-		sleep(ctx, pause) // the subscription ended: this was too slow, or the gateway client has stopped
-	}
-}
-
 // reader reads the jobs and their runs from the runtime. It is not safe for concurrent use.
 type reader struct {
-	s      *Service
-	last   time.Time         // start of the last successful read
-	tried  time.Time         // start of the last read, successful or not
-	texts  map[string]string // definitions at the last read, by job ID
-	logged string            // the failure that was logged last
+	s     *Service
+	last  time.Time         // start of the last successful read
+	tried time.Time         // start of the last read, successful or not
+	texts map[string]string // definitions at the last read, by job ID
+}
+
+// pass reads the runtime if an event or a deadline requires it. It takes at least twice as long as
+// the read, so that reading takes at most half of the time.
+func (r *reader) pass(ctx context.Context) (time.Duration, error) {
+	outdated := r.s.mirror.outdated.Swap(false)
+	if !outdated && !r.due(ctx) {
+		return checkInterval, nil
+	}
+	began := time.Now()
+	err := r.read(ctx)
+	if err != nil && outdated {
+		r.s.mirror.outdated.Store(true)
+	}
+	mirror.Sleep(ctx, time.Since(began)-pause)
+	return checkInterval, err
 }
 
 // due reports whether the runtime should be read now even though no event has woken the reader.
@@ -145,49 +112,31 @@ func (r *reader) due(ctx context.Context) bool {
 }
 
 // read mirrors the jobs and their runs once and updates the slot ledger.
-func (r *reader) read(ctx context.Context) {
+func (r *reader) read(ctx context.Context) error {
 	s := r.s
 	on, err := s.Runtime.Connection()
 	if err != nil {
-		return // the next connection causes an event
+		return nil //nolint:nilerr // the next connection causes an event
 	}
 	began := s.Now()
 	r.tried = began
 	seen, err := r.fetch(ctx, began)
 	if err == nil {
 		if still, gone := s.Runtime.Connection(); gone != nil || still != on {
-			return // the data may be from two connections
+			return nil //nolint:nilerr // the data may be from two connections
 		}
 		err = s.store(ctx, seen)
 	}
 	if ctx.Err() != nil {
-		return
+		return context.Cause(ctx)
 	}
 	s.mirror.ended(on, err)
-	r.logFailure(ctx, err)
 	if err != nil {
-		return
+		return err
 	}
 	r.last = began
-	r.notifyChanged(seen)
-	if err := s.Judge(ctx); err != nil {
-		r.logFailure(ctx, err)
-	}
-}
-
-// logFailure logs a failure, unless it is the same as the last one.
-func (r *reader) logFailure(ctx context.Context, err error) {
-	text := ""
-	if err != nil {
-		text = err.Error()
-		if f := fault.Of(err); f != nil {
-			text = f.Code
-		}
-	}
-	if text != "" && text != r.logged {
-		r.s.Log.WarnContext(ctx, "could not read the runtime's jobs", "err", err)
-	}
-	r.logged = text
+	r.publish(seen)
+	return s.Judge(ctx)
 }
 
 // snapshot holds the jobs and runs that one read of the runtime returned.
@@ -383,9 +332,16 @@ func cause(state State, id string) string {
 	return "schedule/" + string(state) + "/" + id[:min(len(id), 150)]
 }
 
-// notifyChanged calls Changed with the jobs that have changed since this process last read them.
-func (r *reader) notifyChanged(seen snapshot) {
-	var changed, gone []string
+// jobsChanged is the event payload for changed and removed jobs. Clients that receive it reload the
+// jobs.
+type jobsChanged struct {
+	Changed []string `json:"changed"`
+	Gone    []string `json:"gone"`
+}
+
+// publish publishes the jobs that have changed since this process last read them.
+func (r *reader) publish(seen snapshot) {
+	is := jobsChanged{[]string{}, []string{}}
 	texts := make(map[string]string, len(seen.jobs))
 	for _, j := range seen.jobs {
 		text, err := textOf(j)
@@ -394,17 +350,17 @@ func (r *reader) notifyChanged(seen snapshot) {
 		}
 		texts[j.ID] = text
 		if r.texts[j.ID] != text {
-			changed = append(changed, j.ID)
+			is.Changed = append(is.Changed, j.ID)
 		}
 	}
 	for id := range r.texts {
 		if _, ok := texts[id]; !ok {
-			gone = append(gone, id)
+			is.Gone = append(is.Gone, id)
 		}
 	}
 	r.texts = texts
-	if r.s.Changed != nil && len(changed)+len(gone) > 0 {
-		r.s.Changed(changed, gone)
+	if r.s.Publish != nil && len(is.Changed)+len(is.Gone) > 0 {
+		r.s.Publish(event.State{Kind: "jobs.changed", Topics: []string{event.TopicSchedule}, Data: is})
 	}
 }
 

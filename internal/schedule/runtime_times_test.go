@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -59,9 +60,8 @@ func TestMissedInAGap(t *testing.T) {
 	look := func(now time.Time) {
 		h.r.change(func() { h.r.now = now })
 		r := reader{s: h.Service}
-		r.read(h.ctx())
-		if err := h.Judge(h.ctx()); err != nil || r.logged != "" {
-			t.Fatal(err, r.logged)
+		if err := errors.Join(r.read(h.ctx()), h.Judge(h.ctx())); err != nil {
+			t.Fatal(err)
 		}
 	}
 	look(night)

@@ -32,7 +32,6 @@ var (
 // Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
 	Connection() (id any, err error)
-	Events(buffer int) (events <-chan gateway.Event, stop func())
 	Agents(ctx context.Context) ([]gateway.Agent, error)
 	Jobs(ctx context.Context, want gateway.JobsWanted) ([]gateway.Job, error)
 	Job(ctx context.Context, id string) (gateway.Job, error)

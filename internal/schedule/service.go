@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
@@ -32,11 +34,10 @@ type Service struct {
 	// Raise raises an inbox item, and Resolve resolves it, in the caller's transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// Changed, if not nil, is called with the IDs of changed and of removed jobs. Calls do
-	// not overlap, and it must return quickly.
-	Changed func(changed, gone []string)
+	// Publish, if not nil, tells live streams which jobs have changed.
+	Publish func(...event.State)
 
-	mirror mirror
+	mirror jobMirror
 	judged judged
 }
 
@@ -96,37 +97,29 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 // known returns how fresh the mirror is. If the jobs have never been read, it waits for the first
 // read, or returns the error that prevents that read.
 func (s *Service) known(ctx context.Context) (Known, error) {
-	late := time.NewTimer(s.Patience)
-	defer late.Stop()
-	for {
+	var k Known
+	err := s.mirror.changes.Await(ctx, s.Patience, "jobs", func() (bool, error) {
 		on, err := s.Runtime.Connection()
-		changed, read, failed := s.mirror.status(on)
+		read, failed := s.mirror.status(on)
 		if err == nil {
 			err = failed
 		}
 		r, found := findReading(ctx, s.DB)
-		switch {
-		case found != nil:
-			return Known{}, fmt.Errorf("read the state of the job mirror: %w", found)
-		case !r.to.IsZero():
-			k := Known{AsOf: clock.At(r.to)}
-			if f := fault.Of(err); f != nil {
-				k.Away = cmp.Or(f.Detail, f.Title)
-			} else if !read {
-				k.Away = "Reading the jobs."
-			}
-			return k, nil
-		case err != nil:
-			return Known{}, err
+		if found != nil {
+			return false, fmt.Errorf("read the state of the job mirror: %w", found)
 		}
-		select {
-		case <-changed:
-		case <-late.C:
-			return Known{}, gateway.ErrTimeout.With("Reading the jobs took longer than %s.", s.Patience)
-		case <-ctx.Done():
-			return Known{}, context.Cause(ctx)
+		if r.to.IsZero() {
+			return false, err
 		}
-	}
+		k.AsOf = clock.At(r.to)
+		if f := fault.Of(err); f != nil {
+			k.Away = cmp.Or(f.Detail, f.Title)
+		} else if !read {
+			k.Away = "Reading the jobs."
+		}
+		return true, nil
+	})
+	return k, err
 }
 
 // api converts a stored job to a Job for API responses.
@@ -203,38 +196,36 @@ func subject(id, name string) event.Subject {
 	return event.Subject{Kind: event.TopicSchedule, ID: id, Name: name}
 }
 
-// mirror holds the result of this process's last read of the jobs. The zero value is ready to use.
-type mirror struct {
-	mu      sync.Mutex
-	on      any   // connection of the last read; nil before the first
-	err     error // error of the last read
-	changed chan struct{}
+// jobMirror holds the result of this process's last read of the jobs. The zero value is ready to
+// use.
+type jobMirror struct {
+	wake     mirror.Signal
+	outdated atomic.Bool // an event requires a read
+	changes  mirror.Changes
+
+	mu  sync.Mutex
+	on  any   // connection of the last read; nil before the first
+	err error // error of the last read
 }
 
 // status reports whether the last read on a connection succeeded. It also returns the error of that
-// read, and a channel that is closed after the next read.
-func (m *mirror) status(on any) (changed <-chan struct{}, read bool, failed error) {
+// read.
+func (m *jobMirror) status(on any) (read bool, failed error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.changed == nil {
-		m.changed = make(chan struct{})
-	}
 	if m.on == nil || m.on != on {
-		return m.changed, false, nil
+		return false, nil
 	}
-	return m.changed, m.err == nil, m.err
+	return m.err == nil, m.err
 }
 
 // ended stores the result of reading the runtime's jobs.
-func (m *mirror) ended(on any, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (m *jobMirror) ended(on any, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
+	m.mu.Lock()
 	m.on, m.err = on, err
-	if m.changed != nil {
-		close(m.changed)
-	}
-	m.changed = make(chan struct{})
+	m.mu.Unlock()
+	m.changes.Broadcast()
 }

@@ -12,6 +12,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -274,6 +275,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 	ctx, stop := context.WithCancel(h.ctx())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
+	h.Receive(mirror.Event{Event: gateway.Event{Resync: true}})
 	defer func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -302,7 +304,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 		h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.Name = "Renamed" })
 	})
 	for range 100 {
-		h.r.tell(gateway.Event{Name: "cron"})
+		h.Receive(mirror.Event{Event: gateway.Event{Name: "cron"}})
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		j, err := h.Get(ctx, "j")

@@ -264,7 +264,11 @@ func TestJudgeOnce(t *testing.T) {
 		var work sync.WaitGroup
 		for range 6 {
 			replica := h.replica(d)
-			work.Go(func() { (&reader{s: replica}).read(h.ctx()) })
+			work.Go(func() {
+				if err := (&reader{s: replica}).read(h.ctx()); err != nil {
+					t.Error(err)
+				}
+			})
 		}
 		work.Wait()
 		if err := h.Judge(h.ctx()); err != nil {
@@ -360,7 +364,9 @@ func judgeThousand(t testing.TB, due bool) time.Duration {
 		runs = append(runs, gateway.JobRun{JobID: j.ID, Status: "ok", RanAt: clock.At(at("09:00:01")), EndedAt: clock.At(at("09:00:30"))})
 	}
 	r := reader{s: h.Service}
-	r.read(ctx)
+	if err := r.read(ctx); err != nil {
+		t.Fatal(err)
+	}
 	h.r.now = at("08:59:00")
 	if due {
 		h.r.now, h.r.runs = at("09:01:00"), runs

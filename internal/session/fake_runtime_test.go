@@ -15,7 +15,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
 
@@ -38,7 +40,7 @@ type runtime struct {
 	slowPage time.Duration // duration of Turns
 	begun    chan struct{}
 	once     sync.Once
-	carried  map[string]gateway.SessionChange // result of SessionOf by payload
+	carried  map[string]gateway.SessionChange // changes in events by payload
 }
 
 // begin lets the mirror read. Before it the test prepares the runtime.
@@ -97,14 +99,25 @@ func (r *runtime) push(c gateway.SessionChange) {
 	r.events <- gateway.Event{Name: "sessions.changed", Payload: json.RawMessage(id), At: time.Now()}
 }
 
-func (r *runtime) SessionOf(e gateway.Event) (gateway.SessionChange, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e.Name == "agent" {
-		run, ok := e.Run()
-		return gateway.SessionChange{Key: run.SessionKey, Run: &run}, ok
+// Content returns the content of an event as the gateway client does, except that only runs and the
+// changes of push change sessions.
+func (r *runtime) Content(e gateway.Event) gateway.Content {
+	c, err := gateway.New(gateway.Options{})
+	if err != nil {
+		panic(err)
 	}
-	return r.carried[string(e.Payload)], e.Name == "sessions.changed"
+	is := c.Content(e)
+	switch e.Name {
+	case "agent":
+	case "sessions.changed":
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		change := r.carried[string(e.Payload)]
+		is.Change = &change
+	default:
+		is.Change = nil
+	}
+	return is
 }
 
 func (r *runtime) SubscribeSessions(context.Context) error {
@@ -119,7 +132,7 @@ func (r *runtime) ListSessions(ctx context.Context, _ int) (gateway.Sessions, er
 	r.called("list")
 	rows, err, slow := slices.Clone(r.rows), r.listErr, r.slow
 	r.mu.Unlock()
-	sleep(ctx, slow)
+	mirror.Sleep(ctx, slow)
 	return gateway.Sessions{Rows: rows}, errors.Join(err, ctx.Err())
 }
 
@@ -137,7 +150,7 @@ func (r *runtime) Usage(ctx context.Context) (gateway.SessionUsage, error) {
 	r.called("usage")
 	u, err, slow := r.usage, r.usageErr, r.slowUse
 	r.mu.Unlock()
-	sleep(ctx, slow)
+	mirror.Sleep(ctx, slow)
 	return u, errors.Join(err, ctx.Err())
 }
 
@@ -158,11 +171,6 @@ func (r *runtime) TurnsBefore(context.Context, string, int, int64, int64, int64)
 	return r.page, nil
 }
 
-func (r *runtime) MessageEvent(e gateway.Event) (gateway.MessageEvent, bool) {
-	key, ok := e.MessageOf()
-	return gateway.MessageEvent{SessionKey: key, Turn: gateway.Turn{Role: "assistant", Seq: e.Seq}}, ok
-}
-
 var began = clock.At(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // the start of the clock in synctest
 
 // sessionAt returns an idle session that changed the given seconds after began.
@@ -179,6 +187,32 @@ func priced(nanos int64, keys ...string) gateway.SessionUsage {
 	return u
 }
 
+// follow runs a service with the events of its runtime until ctx ends.
+func follow(ctx context.Context, s *Service, r mirror.Runtime) error {
+	f := mirror.Follower{Runtime: r, Readers: []func(mirror.Event){s.Receive}}
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() { _ = f.Run(ctx) })
+	return s.Run(ctx)
+}
+
+// onChange returns a Publish that passes changed and removed sessions to fn.
+func onChange(fn func(changed []Session, gone []string)) func(...event.State) {
+	return func(states ...event.State) {
+		var changed []Session
+		var gone []string
+		for _, s := range states {
+			switch is := s.Data.(type) {
+			case *Session:
+				changed = append(changed, *is)
+			case goneSession:
+				gone = append(gone, is.Key)
+			}
+		}
+		fn(changed, gone)
+	}
+}
+
 // mirrored runs fn with a mirror of a runtime with one session, in a synctest bubble.
 func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
 	t.Helper()
@@ -189,7 +223,7 @@ func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
 		var running sync.WaitGroup
 		running.Go(func() {
 			<-r.begun
-			if err := s.Run(ctx); err != nil {
+			if err := follow(ctx, s, r); err != nil {
 				t.Errorf("Run: %v", err)
 			}
 		})

@@ -1,17 +1,14 @@
 package session
 
 import (
-	"context"
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
 
 const (
-	// eventBuffer is how many events can be pending. When the buffer is full, the gateway client
-	// ends the subscription, and everything is read again.
-	eventBuffer = 1024
 	// maxReorder is the largest difference between timestamps, in milliseconds, at which the older
 	// row is treated as outdated. A larger difference means that the gateway's clock was set back.
 	maxReorder = 5000
@@ -21,32 +18,19 @@ const (
 	verifyAfter = 2 * time.Second
 )
 
-// listen applies the gateway's events to the mirror. It never waits for a read of the session list.
-func (s *Service) listen(ctx context.Context) {
-	for ctx.Err() == nil {
-		events, stop := s.Runtime.Events(eventBuffer)
-		for open := true; open; {
-			select {
-			case e, ok := <-events:
-				if open = ok; ok {
-					s.applyEvent(e)
-				}
-			case <-ctx.Done():
-				open = false
-			}
-		}
-		stop()
-		// Events were missed because this goroutine was too slow or the gateway client has
-		// ended, so the mirror may be outdated.
-		s.applyEvent(gateway.Event{Resync: true})
-		sleep(ctx, retryFirst)
-	}
+// Receive applies an event of the gateway to the mirror, and sends the message in it to the clients
+// that follow the session. It never waits for a read of the session list.
+func (s *Service) Receive(e mirror.Event) {
+	s.applyEvent(e)
+	s.relayMessage(e)
 }
 
 // applyEvent applies one event to the mirror.
-func (s *Service) applyEvent(e gateway.Event) {
+func (s *Service) applyEvent(e mirror.Event) {
 	m := &s.mirror
-	s.activity.recordEvent(e, s.Now())
+	if e.Active != "" {
+		s.activity.record(e.Active, s.Now())
+	}
 	if e.Resync || e.Name == gateway.EventDisconnected {
 		m.lock()
 		defer m.mu.Unlock()
@@ -59,11 +43,11 @@ func (s *Service) applyEvent(e gateway.Event) {
 		clear(m.unexplained)
 		m.epoch++
 		m.invalidate()
-		m.broadcast() // waiting requests check the connection
+		m.changes.Broadcast() // waiting requests check the connection
 		return
 	}
-	change, ok := s.Runtime.SessionOf(e)
-	if !ok {
+	change := e.Change
+	if change == nil {
 		return
 	}
 	came := e.At
@@ -80,11 +64,11 @@ func (s *Service) applyEvent(e gateway.Event) {
 	case change.Gone && change.Key != "":
 		m.remove(change.Key, came)
 	case change.Whole:
-		m.apply(change, came)
+		m.apply(*change, came)
 	case change.Key == "" || m.subscribed == nil:
 		m.invalidate()
 	case change.Said != "":
-		m.setLastMessage(change, came)
+		m.setLastMessage(*change, came)
 		m.awaitRow(change.Key)
 	default:
 		m.awaitRow(change.Key)
@@ -92,7 +76,7 @@ func (s *Service) applyEvent(e gateway.Event) {
 }
 
 // run applies the start or the end of a run to the mirror. The caller must hold the lock.
-func (m *mirror) run(run gateway.RunChange, came time.Time) {
+func (m *sessionMirror) run(run gateway.RunChange, came time.Time) {
 	switch was, going := m.runs[run.SessionKey]; {
 	case run.Began && (going || len(m.runs) < maxSessions):
 		m.runs[run.SessionKey] = run
@@ -111,7 +95,7 @@ func (m *mirror) run(run gateway.RunChange, came time.Time) {
 }
 
 // remove removes a session from the mirror. The caller must hold the lock.
-func (m *mirror) remove(key string, came time.Time) {
+func (m *sessionMirror) remove(key string, came time.Time) {
 	m.removed[key] = came
 	if len(m.removed) > maxSessions { // the list has not been read for a long time
 		clear(m.removed)
@@ -129,7 +113,7 @@ func (m *mirror) remove(key string, came time.Time) {
 }
 
 // apply applies the session row in an event to the mirror. The caller must hold the lock.
-func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
+func (m *sessionMirror) apply(change gateway.SessionChange, came time.Time) {
 	m.stats.Rows++
 	was := m.rows[change.Key]
 	delete(m.awaitingRow, change.Key)
@@ -163,7 +147,7 @@ func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 
 // setLastMessage updates a session's last message from an event that contains no session
 // row. The caller must hold the lock.
-func (m *mirror) setLastMessage(change gateway.SessionChange, came time.Time) {
+func (m *sessionMirror) setLastMessage(change gateway.SessionChange, came time.Time) {
 	if k := m.rows[change.Key]; k != nil && !came.Before(k.came) {
 		next := *k
 		next.LastMessage, next.said, next.asOf = change.Said, came, latest(k.asOf, clock.At(came))
@@ -184,19 +168,19 @@ func outdated(was *entry, stamp int64, came time.Time) bool {
 
 // awaitRow records that the gateway should soon send an event with the given session's row. The
 // caller must hold the lock.
-func (m *mirror) awaitRow(key string) {
+func (m *sessionMirror) awaitRow(key string) {
 	if _, ok := m.awaitingRow[key]; !ok && len(m.awaitingRow) < maxSessions {
 		m.awaitingRow[key] = time.Now()
-		nudge(m.wake)
+		m.wake.Wake()
 	}
 }
 
 // scheduleVerify schedules a read of the session list in the background. Requests do not wait for
 // it. The caller must hold the lock.
-func (m *mirror) scheduleVerify() {
+func (m *sessionMirror) scheduleVerify() {
 	m.verifyLast = time.Now().Add(verifyAfter)
 	if m.verify.IsZero() {
 		m.verify = m.verifyLast
-		nudge(m.wake)
+		m.wake.Wake()
 	}
 }

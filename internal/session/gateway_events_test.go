@@ -212,16 +212,16 @@ func TestToldAtOnceAndFourTimesASecond(t *testing.T) {
 		var mu sync.Mutex
 		var told []frame
 		begin := time.Now()
-		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Changed: func(changed []Session, _ []string) {
+		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Publish: onChange(func(changed []Session, _ []string) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, c := range changed {
 				told = append(told, frame{time.Since(begin), c.Key, str(c.Label)})
 			}
-		}}
+		})}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { _ = s.Run(ctx) })
+		running.Go(func() { _ = follow(ctx, s, r) })
 		time.Sleep(10 * time.Second)
 		mu.Lock()
 		told, begin = nil, time.Now()

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"time"
 
 	"wardroom/internal/gateway"
 )
@@ -11,20 +10,13 @@ import (
 // the last run of a session, the session's totals come from the usage ledger, which reads
 // the transcript when a run ends.
 
-// Noted holds a transcript's totals according to the usage ledger.
-type Noted struct {
-	gateway.Totals
-	Version time.Time // the last change of the session up to which the ledger is complete
-	Copied  bool      // the transcript started as a copy, so the runtime counts more than the ledger
-}
-
 // LedgerGrown tells the service that the ledger may have new totals. It does not block.
 func (s *Service) LedgerGrown() {
 	m := &s.mirror
 	m.lock()
 	defer m.mu.Unlock()
 	m.noted = true
-	nudge(m.wake)
+	m.wake.Wake()
 }
 
 // includes reports whether the totals come from the runtime and belong to the given version of the

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/money"
 )
@@ -15,9 +16,9 @@ import (
 // runtime's later totals do not change it.
 func TestCostsRightAfterARun(t *testing.T) {
 	later := began.Add(time.Hour)
-	ledger := map[string]Noted{}
-	of := func(nanos int64, input int64, version time.Time) Noted {
-		return Noted{Totals: gateway.Totals{Input: input, CostNanoUSD: nanos, Pricing: gateway.Priced}, Version: version}
+	ledger := map[string]mirror.LedgerTotals{}
+	of := func(nanos int64, input int64, version time.Time) mirror.LedgerTotals {
+		return mirror.LedgerTotals{Totals: gateway.Totals{Input: input, CostNanoUSD: nanos, Pricing: gateway.Priced}, Version: version}
 	}
 	costs := func(t *testing.T, s *Service, want ...money.Nano) {
 		t.Helper()
@@ -35,7 +36,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 	begin := func(t *testing.T, s *Service, r *runtime) {
 		t.Helper()
 		clear(ledger)
-		s.Noted = func(context.Context, []string) (map[string]Noted, error) { return ledger, nil }
+		s.Noted = func(context.Context, []string) (map[string]mirror.LedgerTotals, error) { return ledger, nil }
 		r.rows = append(r.rows, sessionAt("uncounted", 0))
 		r.rows[0].ID, r.rows[1].ID = "main", "uncounted"
 		r.usage = priced(5, "main")
@@ -49,7 +50,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 		time.Sleep(pause)
 		costs(t, s, -1, -1, -1)
 	}
-	note := func(s *Service, key string, n Noted) {
+	note := func(s *Service, key string, n mirror.LedgerTotals) {
 		ledger[key] = n
 		s.LedgerGrown()
 	}
@@ -89,7 +90,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 			costs(t, s, 9, -1, -1)
 		})
 	})
-	for name, n := range map[string]Noted{
+	for name, n := range map[string]mirror.LedgerTotals{
 		"not what was read before the run ended": of(7, 12, later.Add(-time.Millisecond)),
 		"not less than the runtime has counted":  of(7, 6, later),
 		"not without what was copied":            {Totals: of(7, 12, later).Totals, Version: later, Copied: true},

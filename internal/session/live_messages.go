@@ -3,9 +3,11 @@ package session
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/event"
+	"wardroom/internal/mirror"
 	"wardroom/internal/transcript"
 )
 
@@ -27,16 +29,11 @@ type News struct {
 	Missed bool `json:"missed"`
 }
 
-// FollowMessages sends each message in the gateway's events to the clients that follow
-// the message's session, until ctx ends. It sends no requests to the gateway.
-func (s *Service) FollowMessages(ctx context.Context) {
-	for ctx.Err() == nil {
-		events, stop := s.Runtime.Events(eventBuffer)
-		s.relayMessages(ctx, events)
-		stop()
-		s.notifyMissed(nil)
-		sleep(ctx, retryFirst) // the subscription ended: this was too slow, or the gateway client has stopped
-	}
+// messageRelay sends the messages in the gateway's events to the clients that follow their sessions.
+// It sends no requests to the gateway. The zero value is ready to use.
+type messageRelay struct {
+	mu      sync.Mutex
+	windows map[string]*window // by session key
 }
 
 // window counts the messages of a session in the current time window, which lasts newsWindow.
@@ -46,75 +43,78 @@ type window struct {
 	missed bool
 }
 
-func (s *Service) relayMessages(ctx context.Context, events <-chan gateway.Event) {
-	windows := map[string]*window{}
+// reportMissed tells the followers of a session that they have missed messages, at the end of the
+// window in which that happened. It runs until ctx ends.
+func (s *Service) reportMissed(ctx context.Context) {
 	end := time.NewTicker(newsWindow)
 	defer end.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case e, ok := <-events:
-			if !ok {
-				return
-			}
-			s.relayMessage(e, windows)
 		case now := <-end.C:
-			for key, w := range windows {
-				if now.Sub(w.since) < newsWindow {
-					continue
-				}
-				if delete(windows, key); w.missed {
-					s.Tell(key, News{Key: key, Missed: true})
+			s.messages.mu.Lock()
+			for key, w := range s.messages.windows {
+				if now.Sub(w.since) >= newsWindow {
+					s.endWindow(key, w)
 				}
 			}
+			s.messages.mu.Unlock()
 		}
 	}
 }
 
-// relayMessage sends the message in an event to the clients that follow the message's session.
-func (s *Service) relayMessage(e gateway.Event, windows map[string]*window) {
-	if e.Resync {
-		s.notifyMissed(windows)
-		return
+// endWindow ends a session's window. The caller must hold the lock.
+func (s *Service) endWindow(key string, w *window) {
+	if delete(s.messages.windows, key); w.missed {
+		s.tell(key, News{Key: key, Missed: true})
 	}
-	if e.Name != "session.message" {
+}
+
+// relayMessage sends the message in an event to the clients that follow the message's session.
+func (s *Service) relayMessage(e mirror.Event) {
+	if !e.Resync && e.Name != "session.message" || s.Followed == nil {
 		return
 	}
 	followed := s.Followed()
 	if len(followed) == 0 {
 		return
 	}
-	key, ok := e.MessageOf()
-	if !ok || !slices.Contains(followed, key) {
-		return
-	}
-	w := windows[key]
-	if w == nil || time.Since(w.since) >= newsWindow {
-		missed := w != nil && w.missed
-		w = &window{since: time.Now()}
-		windows[key] = w
-		if missed {
-			s.Tell(key, News{Key: key, Missed: true})
+	r := &s.messages
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.Resync {
+		for _, key := range followed {
+			delete(r.windows, key)
+			s.tell(key, News{Key: key, Missed: true})
 		}
+		return
 	}
-	if w.n++; w.n > maxNews {
+	key := e.Active
+	if !slices.Contains(followed, key) {
+		return
+	}
+	w := r.windows[key]
+	if w != nil && time.Since(w.since) >= newsWindow {
+		s.endWindow(key, w)
+		w = nil
+	}
+	if w == nil {
+		if r.windows == nil {
+			r.windows = map[string]*window{}
+		}
+		w = &window{since: time.Now()}
+		r.windows[key] = w
+	}
+	if w.n++; w.n > maxNews || e.Message == nil {
 		w.missed = true
 		return
 	}
-	heard, ok := s.Runtime.MessageEvent(e)
-	if !ok {
-		w.missed = true
-		return
-	}
-	m := transcript.Of(heard.Turn).Brief(maxNewsBytes)
-	s.Tell(key, News{Key: key, Message: &m})
+	m := transcript.Of(e.Message()).Brief(maxNewsBytes)
+	s.tell(key, News{Key: key, Message: &m})
 }
 
-// notifyMissed tells the followers of all sessions that they have missed messages.
-func (s *Service) notifyMissed(windows map[string]*window) {
-	for _, key := range s.Followed() {
-		delete(windows, key)
-		s.Tell(key, News{Key: key, Missed: true})
-	}
+// tell publishes news of a session to the clients that follow it.
+func (s *Service) tell(key string, n News) {
+	s.Publish(event.State{Kind: "session.message", Topics: []string{event.TopicSession}, Data: n, Session: key})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
 
@@ -13,22 +14,22 @@ import (
 // changed ones.
 const maxSessions = 5000
 
-// mirror is the current state of the runtime's sessions. It combines the last list with the events
+// sessionMirror is the current state of the runtime's sessions. It combines the last list with the events
 // received since then. The zero value is ready to use.
 //
 // Of two rows in events, the one received later is newer, because the gateway creates a row when
 // it sends the event, and the events of a connection arrive in order. The gateway creates a list
 // more slowly. An event received while a list is being read is therefore newer than the list,
 // unless the gateway's timestamps say otherwise.
-type mirror struct {
+type sessionMirror struct {
 	mu         sync.Mutex
 	marked     uint64               // number of invalidations, after which requests wait for a new read
 	read       uint64               // value of marked before the last read
 	on         any                  // connection of the last read
 	err        error                // error of the last read
-	changed    chan struct{}        // closed and replaced when any of the above changes
-	wake       chan struct{}        // wakes the reader
-	notifyWake chan struct{}        // wakes the notifier
+	changes    mirror.Changes       // of any of the above
+	wake       mirror.Signal        // wakes the reader
+	notify     mirror.Signal        // wakes the notifier
 	rows       map[string]*entry    // by key
 	left       int                  // number of sessions that were not read because there are too many
 	epoch      uint64               // number of times that events may have been missed, from 1
@@ -43,17 +44,17 @@ type mirror struct {
 	awaitingRow  map[string]time.Time // sessions with an event but without its row yet, and since when
 	verify       time.Time            // when to read the list without a waiting request; zero means never
 	verifyLast   time.Time            // a read before this time does not replace the one scheduled last
-	grown        bool                 // rows have changed since the last call of Read
+	grown        bool                 // rows have changed since the last list in Lists
 	unexplained  map[string]time.Time // sessions that changed in a list without an event, and when that was noticed
 	totalsWanted bool                 // an idle session has changed, so its totals are unknown
 	noted        bool                 // the usage ledger may have new totals
 
-	removedRows []gateway.Session // last rows of sessions removed since the last call of Read
+	removedRows []gateway.Session // last rows of sessions removed since the last list in Lists
 
 	shown    *snapshot                  // the last snapshot; nil if outdated
 	order    []string                   // the keys of the last snapshot in the order of lists
-	dirty    map[string]struct{}        // sessions that may differ from the last call of Changed
-	notified map[string]notifiedSession // state in the last call of Changed, by key
+	dirty    map[string]struct{}        // sessions that may differ from what was published
+	notified map[string]notifiedSession // state last published, by key
 	stats    Counts
 }
 
@@ -92,12 +93,11 @@ func (s *Service) Counts() Counts {
 	return s.mirror.stats
 }
 
-// init initializes the maps and channels. The caller must hold the lock.
-func (m *mirror) init() {
-	if m.wake != nil {
+// init initializes the maps. The caller must hold the lock.
+func (m *sessionMirror) init() {
+	if m.epoch > 0 {
 		return
 	}
-	m.wake, m.notifyWake, m.changed = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	m.epoch = 1
 	m.rows, m.removed, m.totals = map[string]*entry{}, map[string]time.Time{}, map[string]counted{}
 	m.runs, m.awaitingRow = map[string]gateway.RunChange{}, map[string]time.Time{}
@@ -106,40 +106,25 @@ func (m *mirror) init() {
 }
 
 // lock locks mu and, on first use, initializes the mirror.
-func (m *mirror) lock() {
+func (m *sessionMirror) lock() {
 	m.mu.Lock()
 	m.init()
 }
 
-// broadcast wakes all requests that are waiting for a read of the session list. The caller must
-// hold the lock.
-func (m *mirror) broadcast() {
-	close(m.changed)
-	m.changed = make(chan struct{})
-}
-
-// nudge wakes the receiver of a channel with a buffer of one.
-func nudge(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default: // a wake-up is pending
-	}
-}
-
 // invalidate makes requests wait for a new read of the session list. The caller must hold the lock.
-func (m *mirror) invalidate() {
+func (m *sessionMirror) invalidate() {
 	m.marked++
-	nudge(m.wake)
+	m.wake.Wake()
 }
 
 // markChanged records that a session may have changed. The caller must hold the lock.
-func (m *mirror) markChanged(key string) {
+func (m *sessionMirror) markChanged(key string) {
 	m.dirty[key] = struct{}{}
 	m.shown = nil
-	nudge(m.notifyWake)
-	if !m.grown { // Read has to be called
+	m.notify.Wake()
+	if !m.grown { // Lists needs a new list
 		m.grown = true
-		nudge(m.wake)
+		m.wake.Wake()
 	}
 }
 
@@ -150,37 +135,27 @@ func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	m.lock()
 	want := m.marked
 	m.mu.Unlock()
-	late := time.NewTimer(s.Patience)
-	defer late.Stop()
-	for {
+	var shown *snapshot
+	err := m.changes.Await(ctx, s.Patience, "sessions", func() (bool, error) {
 		on, err := s.Runtime.Connection()
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		m.mu.Lock()
-		switch {
-		case m.on != on || m.read < want:
-		case m.err != nil:
-			defer m.mu.Unlock()
-			return nil, m.err
-		default:
-			defer m.mu.Unlock()
-			return m.compose(), nil
+		defer m.mu.Unlock()
+		if m.on != on || m.read < want {
+			return false, nil
 		}
-		changed := m.changed
-		m.mu.Unlock()
-		select {
-		case <-changed:
-		case <-late.C:
-			return nil, gateway.ErrTimeout.With("Reading the sessions took longer than %s.", s.Patience)
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if m.err == nil {
+			shown = m.compose()
 		}
-	}
+		return true, m.err
+	})
+	return shown, err
 }
 
 // compose returns the current snapshot. The caller must hold the lock.
-func (m *mirror) compose() *snapshot {
+func (m *sessionMirror) compose() *snapshot {
 	if m.shown != nil {
 		return m.shown
 	}
@@ -209,7 +184,7 @@ func (m *mirror) compose() *snapshot {
 
 // row converts an entry to a row, with the session's run and totals. The caller must hold the
 // lock.
-func (m *mirror) row(k *entry) row {
+func (m *sessionMirror) row(k *entry) row {
 	r := row{Session: k.Session, asOf: k.asOf}
 	if run, ok := m.runs[k.Key]; ok && k.Active && (k.RunID == "" || k.RunID == run.RunID) {
 		r.RunID, r.began = run.RunID, run.At
@@ -224,7 +199,7 @@ func (m *mirror) row(k *entry) row {
 // merge applies a session list that was requested at asOf. Events received since then take precedence. If sure is
 // set, merge returns the keys of sessions with changes that events should have reported but did not. The caller
 // must hold the lock.
-func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corrected []string) {
+func (m *sessionMirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corrected []string) {
 	asked := asOf.Time // whole milliseconds, like event times; within one millisecond, the event counts as newer
 	var news []string
 	there := make(map[string]bool, len(list.Rows))
@@ -272,7 +247,7 @@ func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corre
 
 // mergeRow applies one row of a list and reports whether the row differs from the state that the
 // events have produced. The caller must hold the lock.
-func (m *mirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Time) (other bool) {
+func (m *sessionMirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Time) (other bool) {
 	asked := asOf.Time
 	was := m.rows[g.Key]
 	k := &entry{Session: *g, stamp: stamp, asOf: asOf, came: asked}
@@ -301,25 +276,25 @@ func (m *mirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Time) (oth
 }
 
 // wantTotals requests new totals if an idle session has changed. The caller must hold the lock.
-func (m *mirror) wantTotals(was, k *entry) {
+func (m *sessionMirror) wantTotals(was, k *entry) {
 	v := versionOf(&k.Session)
 	if k.Active || m.totalsWanted || was != nil && versionOf(&was.Session) == v || m.totals[k.Key].of == v {
 		return
 	}
 	m.totalsWanted = true
-	nudge(m.wake)
+	m.wake.Wake()
 }
 
 // newer reports whether an entry comes from an event received at or after the given time.
 // It returns false if events have been missed since then. The caller must hold the lock.
-func (m *mirror) newer(k *entry, asked time.Time) bool {
+func (m *sessionMirror) newer(k *entry, asked time.Time) bool {
 	return k.epoch == m.epoch && !k.came.Before(asked)
 }
 
 // trackUnexplained records the keys of sessions that have changed in the list without an event. It returns the keys
 // that were recorded more than 3 seconds ago and still have no event. It waits that long because a session's event is
 // sent shortly after the change. The caller must hold the lock.
-func (m *mirror) trackUnexplained(keys []string) (corrected []string) {
+func (m *sessionMirror) trackUnexplained(keys []string) (corrected []string) {
 	const moment = 3 * time.Second
 	now := time.Now()
 	for key, since := range m.unexplained {

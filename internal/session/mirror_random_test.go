@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
 
@@ -33,7 +34,7 @@ func (w *world) ListSessions(ctx context.Context, _ int) (gateway.Sessions, erro
 	w.mu.Lock()
 	before, after := time.Duration(w.pace.IntN(300))*time.Millisecond, time.Duration(w.pace.IntN(300))*time.Millisecond
 	w.mu.Unlock()
-	sleep(ctx, before)
+	mirror.Sleep(ctx, before)
 	w.mu.Lock()
 	w.called("list")
 	var list gateway.Sessions
@@ -44,7 +45,7 @@ func (w *world) ListSessions(ctx context.Context, _ int) (gateway.Sessions, erro
 		}
 	}
 	w.mu.Unlock()
-	sleep(ctx, after)
+	mirror.Sleep(ctx, after)
 	return list, ctx.Err()
 }
 
@@ -141,10 +142,10 @@ func TestMirrorEqualsTheRuntime(t *testing.T) {
 			w.conn, w.events, w.begun = 1, make(chan gateway.Event, 5000), make(chan struct{})
 			w.calls = map[string]int{}
 			f := &follower{rows: map[string]Session{}}
-			s := &Service{Runtime: w, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Minute, Changed: f.told}
+			s := &Service{Runtime: w, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Minute, Publish: onChange(f.told)}
 			ctx, cancel := context.WithCancel(t.Context())
 			var running sync.WaitGroup
-			running.Go(func() { _ = s.Run(ctx) })
+			running.Go(func() { _ = follow(ctx, s, w) })
 			defer running.Wait()
 			defer cancel()
 			for range 5 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
 
@@ -26,12 +27,9 @@ const (
 	// rowTimeout is how long to wait for a session's row after an event that does not contain the
 	// row.
 	rowTimeout = 2 * time.Second
-	// publishInterval is the minimum time between two calls of Service.Read that events cause. It
+	// publishInterval is the minimum time between two lists in Lists that events cause. It
 	// can delay the display of a run's cost.
 	publishInterval = 500 * time.Millisecond
-	// retryFirst and retryLast are the first and the longest delay after a failure, or
-	// after totals that the runtime was still computing.
-	retryFirst, retryLast = time.Second, 30 * time.Second
 )
 
 // reader reads the list of sessions and their usage totals. Only Run's goroutine uses it.
@@ -46,7 +44,7 @@ type reader struct {
 	usual          time.Duration  // the shorter of the last two durations, because one can be an outlier
 	free           time.Time      // earliest start of the next read
 	due            time.Time      // when to read next if nothing requires it earlier
-	published      time.Time      // when Read was last called
+	published      time.Time      // when Lists last received a list
 	tries          map[string]int // failures in a row, by what failed
 	warnedLeftOut  bool           // the log has a warning about too many sessions
 
@@ -65,33 +63,26 @@ type reader struct {
 func (s *Service) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
-	m := &s.mirror
-	m.lock()
-	wake := m.wake
-	m.mu.Unlock()
-	work.Go(func() { s.listen(ctx) })
+	s.mirror.lock() // initializes it
+	s.mirror.mu.Unlock()
 	work.Go(func() { s.watchStalls(ctx) })
-	if s.Changed != nil {
+	if s.Publish != nil {
 		work.Go(func() { s.runNotifier(ctx) })
+		work.Go(func() { s.reportMissed(ctx) })
 	}
 	r := reader{s: s, work: &work, tries: map[string]int{}}
-	again := time.NewTimer(reconcileInterval) // a connection wakes it earlier
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-wake:
-		case <-again.C:
-		case u := <-r.totalsAnswer():
-			r.handleTotals(u)
-		}
-		again.Reset(r.step(ctx))
-	}
+	loop := mirror.Loop{Name: "sessions", Log: s.Log, Pass: func(ctx context.Context) (time.Duration, error) { return r.step(ctx), nil }}
+	loop.Run(ctx, &s.mirror.wake)
+	return nil
 }
 
 // step does the work that is due and returns the time until the next step.
 func (r *reader) step(ctx context.Context) time.Duration {
+	select {
+	case u := <-r.totalsAnswer():
+		r.handleTotals(u)
+	default:
+	}
 	on, err := r.s.Runtime.Connection()
 	if err != nil {
 		return reconcileInterval // a connection wakes it earlier
@@ -159,15 +150,15 @@ func last(a, b time.Time) time.Time {
 	return a
 }
 
-// changes reports whether events have changed the session list since the last call of Service.Read.
+// changes reports whether events have changed the session list since the last list in Lists.
 func (r *reader) changes() bool {
 	m := &r.s.mirror
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return r.s.Read != nil && m.grown && m.on != nil && m.err == nil
+	return r.s.Lists != nil && m.grown && m.on != nil && m.err == nil
 }
 
-// publishRows passes the current rows to the callback Service.Read.
+// publishRows puts the current rows into Lists.
 func (r *reader) publishRows() {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -177,10 +168,11 @@ func (r *reader) publishRows() {
 	m.mu.Unlock()
 	r.published = time.Now()
 	rows := r.rows()
+	asOf := clock.At(r.s.Now())
 	if len(removedRows) > 0 { // some may have been added and removed since the last call
-		r.s.Read(slices.Concat(rows, removedRows), nil)
+		r.s.Lists.Put(slices.Concat(rows, removedRows), asOf)
 	}
-	r.s.Read(rows, nil)
+	r.s.Lists.Put(rows, asOf)
 }
 
 // hasList reports whether the last read of the session list succeeded.
@@ -241,7 +233,7 @@ func (r *reader) refresh(ctx context.Context, on any) {
 	if err != nil {
 		m.mu.Lock()
 		m.on, m.read, m.err = on, r.mark, err
-		m.broadcast()
+		m.changes.Broadcast()
 		m.mu.Unlock()
 		r.due = time.Now().Add(r.retry("list"))
 		return
@@ -266,12 +258,12 @@ func (r *reader) publish(list gateway.Sessions, asOf clock.Time, sure bool) {
 			r.initial[key] = true
 		}
 	}
-	m.broadcast()
+	m.changes.Broadcast()
 	m.mu.Unlock()
 	if len(corrected) > 0 {
 		r.s.Log.Info("the list of sessions had changes without an event from the gateway", "sessions", len(corrected), "first", corrected[0])
 	}
-	if r.s.Read != nil {
+	if r.s.Lists != nil {
 		r.publishRows()
 	}
 	if u := r.usage; u != nil && u.versions == nil {
@@ -309,9 +301,8 @@ func (r *reader) list(ctx context.Context, on any, fresh bool) (gateway.Sessions
 
 // retry counts an unsuccessful attempt of the given kind and returns the delay before the next one.
 func (r *reader) retry(what string) time.Duration {
-	wait := min(retryFirst<<min(r.tries[what], 10), retryLast)
 	r.tries[what]++
-	return wait
+	return mirror.Retry(r.tries[what] - 1)
 }
 
 // warnLeftOut logs a warning when the session list begins to omit sessions because there are too
@@ -321,14 +312,4 @@ func (r *reader) warnLeftOut(left int) {
 		r.s.Log.Warn("the runtime has too many sessions; the oldest are not shown", "shown", maxSessions, "left_out", left)
 	}
 	r.warnedLeftOut = left > 0
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	rest := time.NewTimer(d)
-	defer rest.Stop()
-	select {
-	case <-ctx.Done():
-	case <-rest.C:
-	}
 }

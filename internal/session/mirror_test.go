@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
 
@@ -62,7 +62,7 @@ func TestReadersSeeWhatIsKnownToHaveChanged(t *testing.T) {
 			go func() {
 				for ctx.Err() == nil {
 					r.change("sessions.changed", func() {})
-					sleep(ctx, 10*time.Millisecond)
+					mirror.Sleep(ctx, 10*time.Millisecond)
 				}
 			}()
 			time.Sleep(time.Second)
@@ -180,7 +180,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 			before := r.count("list")
 			r.change("tick", func() {})
 			r.change("session.tool", func() {})
-			s.mirror.wake <- struct{}{} // for an event before the last read
+			s.mirror.wake.Wake() // for an event before the last read
 			time.Sleep(time.Second)
 			if n := r.count("list"); n != before {
 				t.Errorf("%d readings for nothing", n-before)
@@ -240,13 +240,13 @@ func TestDisconnected(t *testing.T) {
 	})
 	t.Run("what was read over two connections is shown to nobody", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-			s.Changed = func(changed []Session, _ []string) {
+			s.Publish = onChange(func(changed []Session, _ []string) {
 				for _, c := range changed {
 					if c.Key == "agent:cto:old" {
 						t.Error("what was read over two connections was told")
 					}
 				}
-			}
+			})
 			list(t, s)
 			time.Sleep(time.Second)
 			r.change("sessions.changed", func() { r.slow, r.rows = time.Second, []gateway.Session{sessionAt("old", 1)} })
@@ -275,7 +275,7 @@ func TestListFails(t *testing.T) {
 			t.Errorf("asked again %d times in two minutes", n)
 		}
 		r.change("", func() { r.listErr = nil })
-		time.Sleep(retryLast + time.Second)
+		time.Sleep(mirror.RetryLast + time.Second)
 		if got := list(t, s); len(got) != 1 {
 			t.Errorf("healed: %v", got)
 		}
@@ -386,7 +386,7 @@ func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan gateway.Event, 10)}
 		var told []string
-		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Changed: func(changed []Session, gone []string) {
+		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Publish: onChange(func(changed []Session, gone []string) {
 			var line []string
 			for _, c := range changed {
 				line = append(line, c.Key)
@@ -396,10 +396,10 @@ func TestChanged(t *testing.T) {
 			}
 			slices.Sort(line)
 			told = append(told, strings.ReplaceAll(strings.Join(line, " "), "agent:cto:", ""))
-		}}
+		})}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { _ = s.Run(ctx) })
+		running.Go(func() { _ = follow(ctx, s, r) })
 		time.Sleep(time.Minute * 5)
 		r.change("sessions.changed", func() { r.rows[0].Active = true })
 		time.Sleep(2 * time.Second)
@@ -426,14 +426,14 @@ func TestDroppedSubscription(t *testing.T) {
 		r.change("", func() { r.events, r.rows[0].Active = make(chan gateway.Event, 1), true })
 		close(old)
 		synctest.Wait()
-		time.Sleep(retryFirst + pause)
+		time.Sleep(mirror.RetryFirst + pause)
 		if !list(t, s)[0].Active {
 			t.Error("what was missed is not read anew")
 		}
 	})
 }
 
-// TestEventsAreGivenOn checks that Read is called soon after an event.
+// TestEventsAreGivenOn checks that the readers of the list get a new one soon after an event.
 func TestEventsAreGivenOn(t *testing.T) {
 	tests := map[string]struct {
 		event     gateway.SessionChange
@@ -455,15 +455,14 @@ func TestEventsAreGivenOn(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-				var published atomic.Pointer[[]gateway.Session]
-				s.Read = func(rows []gateway.Session, _ *gateway.SessionUsage) { published.Store(&rows) }
+				s.Lists = &mirror.Sessions{}
 				list(t, s)
 				time.Sleep(20 * time.Second) // nothing is due anymore
 				lists := r.count("list")
 				r.push(tt.event)
 				time.Sleep(publishInterval + 100*time.Millisecond)
 				synctest.Wait()
-				if rows := *published.Load(); !tt.published(rows) {
+				if rows := s.Lists.Latest().Rows; !tt.published(rows) {
 					t.Errorf("a second later those were given: %+v", rows)
 				}
 				if n := r.count("list") - lists; n != 0 {

@@ -2,26 +2,26 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"wardroom/internal/event"
 )
 
-// notifyInterval is the minimum time between two calls to Changed for the same session. The first
+// notifyInterval is the minimum time between two states published of the same session. The first
 // change after a pause is reported immediately.
 const notifyInterval = 250 * time.Millisecond
 
-// notifiedSession is a session's state as last passed to Changed.
+// notifiedSession is a session's state as last published.
 type notifiedSession struct {
 	row   row
 	there bool // false if removed
 	at    time.Time
 }
 
-// runNotifier passes all session changes to Changed until ctx ends.
+// runNotifier publishes all session changes until ctx ends.
 func (s *Service) runNotifier(ctx context.Context) {
 	m := &s.mirror
-	m.lock()
-	notifyWake := m.notifyWake
-	m.mu.Unlock()
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
 	stalls := time.NewTicker(s.stallCheckInterval())
@@ -30,7 +30,7 @@ func (s *Service) runNotifier(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-notifyWake:
+		case <-m.notify.C():
 		case <-again.C:
 		case <-stalls.C:
 			s.notifyStalled()
@@ -48,8 +48,8 @@ func (s *Service) runNotifier(ctx context.Context) {
 	}
 }
 
-// wasNotified reports whether Changed has reported a session but not yet its removal.
-func (m *mirror) wasNotified(key string) bool {
+// wasNotified reports whether a session was published but not yet its removal.
+func (m *sessionMirror) wasNotified(key string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.notified[key].there
@@ -57,7 +57,7 @@ func (m *mirror) wasNotified(key string) bool {
 
 // pendingChanges returns the changes to report now, and how long to wait before the next call. The
 // caller must hold the lock.
-func (m *mirror) pendingChanges(now time.Time) (changed []row, gone []string, rest time.Duration) {
+func (m *sessionMirror) pendingChanges(now time.Time) (changed []row, gone []string, rest time.Duration) {
 	rest = time.Hour
 	for key := range m.dirty {
 		last, known := m.notified[key]
@@ -86,4 +86,29 @@ func (m *mirror) pendingChanges(now time.Time) (changed []row, gone []string, re
 		}
 	}
 	return changed, gone, rest
+}
+
+// sessionBatch is the maximum number of sessions in one published batch. A batch of this size takes
+// a few hundred kilobytes. A live stream can buffer 64 batches, and after a reconnect every session
+// may have changed.
+const sessionBatch = 250
+
+// goneSession is the event payload for a session that the runtime removed.
+type goneSession struct {
+	Key string `json:"key"`
+}
+
+// publish publishes changed and removed sessions.
+func (s *Service) publish(changed []Session, gone []string) {
+	topics := []string{event.TopicSession}
+	states := make([]event.State, 0, len(changed)+len(gone))
+	for i := range changed {
+		states = append(states, event.State{Kind: "session.changed", Topics: topics, Data: &changed[i]})
+	}
+	for _, key := range gone {
+		states = append(states, event.State{Kind: "session.gone", Topics: topics, Data: goneSession{key}})
+	}
+	for batch := range slices.Chunk(states, sessionBatch) {
+		s.Publish(batch...)
+	}
 }

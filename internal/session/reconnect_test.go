@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/clock"
@@ -30,13 +31,13 @@ func TestStormOfReconnects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{Runtime: c, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 20 * time.Second, Changed: func([]Session, []string) {}}
+	s := &Service{Runtime: c, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 20 * time.Second, Publish: func(...event.State) {}}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
 	running.Go(func() { _ = c.Run(ctx) })
-	running.Go(func() { _ = s.Run(ctx) })
+	running.Go(func() { _ = follow(ctx, s, c) })
 	if _, err := c.Await(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
@@ -15,15 +17,12 @@ import (
 // Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
 	Connection() (id any, err error)
-	Events(buffer int) (events <-chan gateway.Event, stop func()) // starts with EventConnected if there is a connection
-	SessionOf(e gateway.Event) (gateway.SessionChange, bool)
 	SubscribeSessions(ctx context.Context) error
 	ListSessions(ctx context.Context, most int) (gateway.Sessions, error)
 	Session(ctx context.Context, key string) (gateway.Session, bool, error)
 	Usage(ctx context.Context) (gateway.SessionUsage, error)
 	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
 	TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (gateway.TurnPage, error)
-	MessageEvent(e gateway.Event) (gateway.MessageEvent, bool)
 }
 
 // Service provides access to the runtime's sessions. It reads no data before Run is called, and its
@@ -33,28 +32,24 @@ type Service struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Patience time.Duration // how long a request waits for the list, like one request to the gateway
-	// Changed, if not nil, is called with new and changed sessions and with the keys of removed ones. It is called
-	// immediately, but at most once every 250 ms for each session, with the session's latest state. Calls do not
-	// overlap and may block. Losing the connection does not count as a change.
-	Changed func(changed []Session, gone []string)
-	// Read, if not nil, is called with all sessions after each read of the session list and, at
-	// most twice a second, after events. It is also called when new usage totals arrive. In that
-	// case counted contains them; otherwise it is nil. Read must not change its arguments. It must
-	// return quickly, because the next read of the list waits for it.
-	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
+	// Publish, if not nil, sends new, changed and removed sessions to live streams, and new messages
+	// to those that follow their session. A changed session is sent immediately, but at most once
+	// every 250 ms, with its latest state. Losing the connection does not count as a change.
+	Publish func(...event.State)
+	// Followed, if not nil, returns the sessions whose messages clients follow. It requires Publish
+	// and does not block.
+	Followed func() []string
+	// Lists, if not nil, receives all sessions after each read of the session list and, at most
+	// twice a second, after events. It also receives new usage totals.
+	Lists *mirror.Sessions
 
 	// Noted, if not nil, returns the usage ledger's totals for the given transcripts, by transcript
 	// ID. It is called after LedgerGrown.
-	Noted func(ctx context.Context, transcripts []string) (map[string]Noted, error)
+	Noted func(ctx context.Context, transcripts []string) (map[string]mirror.LedgerTotals, error)
 
 	// Controls and DB are used to send messages and to stop runs (send_stop.go).
 	Controls Controls
 	DB       *db.DB
-
-	// Followed returns the sessions whose messages clients follow, and Tell sends a
-	// message to those clients (live_messages.go). Neither blocks.
-	Followed func() []string
-	Tell     func(sessionKey string, n News)
 
 	// StalledAfter is how long a run can be without activity before Wardroom considers it
 	// stalled; zero disables the check. Raise adds an inbox item for a stalled run, and
@@ -65,7 +60,8 @@ type Service struct {
 	Resolve      func(ctx context.Context, tx *db.Tx, cause, why string) error
 	Away         func(error) bool
 
-	mirror   mirror
+	mirror   sessionMirror
+	messages messageRelay
 	activity activityLog
 	pages    sharedReads[pageOf, gateway.TurnPage]
 	lookups  sharedReads[string, foundSession]

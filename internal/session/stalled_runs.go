@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -29,7 +28,7 @@ type activityLog struct {
 	mu       sync.Mutex
 	seen     map[string]time.Time // last event by session key; kept across connections
 	first    map[string]time.Time // when a run without a known start was first seen
-	reported map[string]bool      // sessions that Changed last received as stalled; used only by the notifier's goroutine
+	reported map[string]bool      // sessions last published as stalled; used only by the notifier's goroutine
 }
 
 // record stores the time of a run's activity, unless a later one is already stored.
@@ -41,14 +40,6 @@ func (g *activityLog) record(key string, at time.Time) {
 	}
 	if at.After(g.seen[key]) && (len(g.seen) < maxSessions || !g.seen[key].IsZero()) {
 		g.seen[key] = at
-	}
-}
-
-// recordEvent checks whether an event shows that a run is active and, if so, stores the time of
-// this activity.
-func (g *activityLog) recordEvent(e gateway.Event, now time.Time) {
-	if key, ok := e.Activity(); ok {
-		g.record(key, now)
 	}
 }
 
@@ -176,12 +167,12 @@ func (s *Service) stallCheckInterval() time.Duration {
 	return max(min(s.StalledAfter/10, longest), 10*time.Millisecond)
 }
 
-// notifyStalled calls Changed with the sessions whose run has stalled or recovered since the last
+// notifyStalled publishes the sessions whose run has stalled or recovered since the last
 // call. Only the notifier's goroutine calls it. It skips sessions that pendingChanges has not
 // reported yet, because pendingChanges would not report their removal later.
 func (s *Service) notifyStalled() {
 	shown := s.latestSnapshot()
-	if shown == nil || s.Changed == nil {
+	if shown == nil {
 		return
 	}
 	var changed []Session
@@ -194,7 +185,7 @@ func (s *Service) notifyStalled() {
 	s.notifyChanged(changed, nil)
 }
 
-// notifyChanged calls Changed and remembers which sessions it reported as stalled.
+// notifyChanged publishes changes and remembers which sessions it reported as stalled.
 func (s *Service) notifyChanged(changed []Session, gone []string) {
 	if len(changed)+len(gone) == 0 {
 		return
@@ -212,7 +203,7 @@ func (s *Service) notifyChanged(changed []Session, gone []string) {
 	for _, key := range gone {
 		delete(s.activity.reported, key)
 	}
-	s.Changed(changed, gone)
+	s.publish(changed, gone)
 }
 
 // watchStalls raises inbox items for stalled runs, and resolves them when the runs recover or end,

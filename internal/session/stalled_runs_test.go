@@ -117,11 +117,11 @@ func TestStallsAreTold(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		s.StalledAfter = 5 * time.Minute
 		var told []bool
-		s.Changed = func(changed []Session, _ []string) {
+		s.Publish = onChange(func(changed []Session, _ []string) {
 			for _, c := range changed {
 				told = append(told, c.Stalled)
 			}
-		}
+		})
 		r.rows = []gateway.Session{runningAt("main", 0)}
 		list(t, s)
 		calls := r.count("list")
@@ -145,11 +145,11 @@ func TestStallsToldWithARowAreTakenBack(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		s.StalledAfter = 5 * time.Minute
 		var told []bool
-		s.Changed = func(changed []Session, _ []string) {
+		s.Publish = onChange(func(changed []Session, _ []string) {
 			for _, c := range changed {
 				told = append(told, c.Stalled)
 			}
-		}
+		})
 		r.rows = []gateway.Session{runningAt("main", -600)}
 		list(t, s)
 		time.Sleep(time.Second)
@@ -189,7 +189,7 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { _ = s.Run(ctx) })
+		running.Go(func() { _ = follow(ctx, s, r) })
 		defer running.Wait()
 		defer cancel()
 		r.begin()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 )
@@ -70,6 +71,7 @@ func (r *reader) startTotals(ctx context.Context) {
 	r.work.Go(func() {
 		usage, err := r.s.Runtime.Usage(ctx)
 		u.answer <- usageAnswer{usage, err}
+		r.s.mirror.wake.Wake()
 	})
 }
 
@@ -80,7 +82,7 @@ func (r *reader) usageNext() time.Time {
 	defer m.mu.Unlock()
 	if m.totalsWanted {
 		m.totalsWanted = false
-		r.usageDue = first(r.usageDue, time.Now().Add(retryFirst))
+		r.usageDue = first(r.usageDue, time.Now().Add(mirror.RetryFirst))
 	}
 	return last(r.usageDue, r.usageFree)
 }
@@ -133,8 +135,8 @@ func (r *reader) handleTotals(u usageAnswer) {
 	}
 	delete(r.tries, "usage")
 	r.usageFree = r.asked.Add(usagePause)
-	if r.s.Read != nil {
-		r.s.Read(read.rows, &u.usage)
+	if r.s.Lists != nil {
+		r.s.Lists.PutTotals(&u.usage)
 	}
 	r.usageDue = time.Now().Add(reconcileInterval)
 	if uncounted := r.storeTotals(read, u.usage); !uncounted.IsZero() {

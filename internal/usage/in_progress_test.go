@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -130,28 +131,28 @@ func TestGoingAmongReplicas(t *testing.T) {
 		p := newScenario(d)
 		p.ask(p.open("agent:cto:main"), "old", used("m", 1, 1, 1))
 		other := newReader(p.Service)
-		other.claimed = true
+		other.claim.Alone = false
 		look := func(rows []gateway.Session) {
 			t.Helper()
 			if err := other.work(t.Context(), rows, nil); err != nil {
 				t.Fatal(err)
 			}
-			other.release(t.Context())
+			release(other)
 		}
 		old := p.list()
 		look(old)
 		c := p.open("agent:cmo:main")
 		p.addTurn(c, "a", used("m", 10, 1, 5))
 		p.sync(t, false)
-		p.reader.release(t.Context())
+		release(p.reader)
 		look(old)
 		p.wantGoing(t, "another one with an older list", 1, 10, 5, 11)
 
-		starts := newReader(&Service{DB: d, Runtime: p.runtime, Log: p.Log, Now: p.Now, Zone: time.UTC})
-		starts.claimed = true
+		starts := newReader(&Service{DB: d, Runtime: p.runtime, Log: p.Log, Now: p.Now, Zone: time.UTC, Lists: &mirror.Sessions{}})
+		starts.claim.Alone = false
 		p.tick(forgetAfter)
-		starts.pass(t.Context())
-		starts.release(t.Context())
+		step(t, starts)
+		release(starts)
 		p.wantGoing(t, "one that starts while the gateway is away", 1, 10, 5, 11)
 
 		c.deleted = true
@@ -193,13 +194,13 @@ func TestGoingThatCannotBeRead(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.addTurn(c, "a", used("m", 10, 1, 5))
-	p.Read(p.list(), nil)
-	if wait := p.reader.pass(t.Context()); wait != busyInterval {
+	p.put(p.list())
+	if wait := step(t, p.reader); wait != busyInterval {
 		t.Errorf("it looks again after %v, want %v", wait, busyInterval)
 	}
 	p.tick(busyInterval)
 	p.refuse = map[string]error{c.Key: gateway.ErrRefused.With("No.")}
-	if wait := p.reader.pass(t.Context()); wait != idleInterval {
+	if wait := step(t, p.reader); wait != idleInterval {
 		t.Errorf("it looks again after %v, want %v", wait, idleInterval)
 	}
 }

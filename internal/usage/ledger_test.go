@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -101,21 +102,21 @@ func TestFollowedSince(t *testing.T) {
 			}
 			return r.Begins, r.Since
 		}
-		p.reader.pass(t.Context())
+		step(t, p.reader)
 		if begins, at := since(); begins != nil || at != nil {
 			t.Errorf("without a list it is followed since %v, and known since %v", at, begins)
 		}
 		p.ask(p.open("agent:cto:main"), "a", used("m", 1, 1, 1))
 		p.fail = errors.New("slow at first")
 		first := p.tick(24 * time.Hour)
-		p.Read(p.list(), nil)
-		p.reader.pass(t.Context())
+		p.put(p.list())
+		step(t, p.reader)
 		p.fail = nil
 		p.tick(time.Minute)
-		p.reader.pass(t.Context())
+		step(t, p.reader)
 		p.restart()
 		p.tick(24 * time.Hour)
-		p.reader.pass(t.Context())
+		step(t, p.reader)
 		begins, at := since()
 		if at == nil || !at.Equal(first) || begins == nil || !begins.Before(first) {
 			t.Errorf("it is followed since %v, want %v, and known since %v", at, first, begins)
@@ -123,8 +124,8 @@ func TestFollowedSince(t *testing.T) {
 	})
 	t.Run("from the beginning", func(t *testing.T) {
 		p := newScenario(dbtest.New(t))
-		p.Read(nil, nil)
-		p.reader.pass(t.Context())
+		p.put(nil)
+		step(t, p.reader)
 		first := p.now
 		p.tick(24 * time.Hour)
 		p.ask(p.open("agent:cto:main"), "a", used("m", 1, 1, 1))
@@ -200,18 +201,18 @@ func TestClaim(t *testing.T) {
 		a.ask(p, "a", used("m", 1, 1, 1))
 		a.sync(t, true)
 		a.ask(p, "b", used("m", 1, 1, 1))
-		if err := b.reader.work(t.Context(), a.list(), nil); !errors.Is(err, errClaimed) {
+		if err := b.reader.work(t.Context(), a.list(), nil); !errors.Is(err, mirror.ErrClaimed) {
 			t.Errorf("the second one got %v", err)
 		}
-		a.reader.release(t.Context())
+		release(a.reader)
 		b.sync(t, true)
 		if s := a.total(t); s.Runs != 2 {
 			t.Errorf("%+v", s)
 		}
 		if d.Engine() == db.SQLite { // a new process takes over the claim on an SQLite file
 			c := newScenario(d)
-			c.reader.claimed = false
-			if err := c.reader.claim(t.Context()); err != nil {
+			c.reader.claim.Alone = true
+			if err := c.reader.claim.Hold(t.Context()); err != nil {
 				t.Errorf("a new owner of the file: %v", err)
 			}
 		}

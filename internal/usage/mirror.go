@@ -7,19 +7,17 @@ import (
 	"sync"
 	"time"
 
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/fault"
 )
 
 // Intervals and size limits for the mirror.
 const (
-	// lease is how long a process holds the claim to read transcripts. Two readers at
-	// once would produce correct results, but double the load on the gateway.
+	// lease is how long a process holds the claim to read transcripts.
 	lease = 15 * time.Second
-	// retry is the delay after a failure, or if another process holds the claim.
-	retry = 5 * time.Second
 	// idleInterval is the longest time between two passes.
 	idleInterval = time.Minute
 	// busyInterval is how often a transcript with an active run is read. The delay is
@@ -29,53 +27,13 @@ const (
 	// settleTime is how long a transcript must be unchanged, or missing from the
 	// list, before its totals are final.
 	settleTime = 2 * time.Minute
-	// notifyInterval is the minimum time between two calls of Grown.
+	// notifyInterval is the minimum time between two live updates.
 	notifyInterval = time.Second
 
 	pageSize  = 500 // rows of a transcript per request
 	maxPages  = 40  // per read; older usage is covered by the runtime's totals
 	runsPerTx = 100 // noted in one transaction
 )
-
-// mirror holds the last state received from the gateway. The zero value is ready to use.
-type mirror struct {
-	mu      sync.Mutex
-	rows    []gateway.Session     // of the last list
-	listed  bool                  // a list was received
-	counted *gateway.SessionUsage // the last fresh totals
-	wake    chan struct{}
-}
-
-// signal returns the channel that wakes Run.
-func (m *mirror) signal() chan struct{} {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.wake == nil {
-		m.wake = make(chan struct{}, 1)
-	}
-	return m.wake
-}
-
-func (m *mirror) notify() {
-	select {
-	case m.signal() <- struct{}{}:
-	default: // a wake-up is pending
-	}
-}
-
-// Read receives a new list of the runtime's sessions or, if counted is not nil, only new usage totals. It wakes Run
-// and does not block. The caller must not modify the arguments afterwards.
-func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
-	m := &s.mirror
-	m.mu.Lock()
-	if counted == nil {
-		m.rows, m.listed = rows, true
-	} else {
-		m.counted = counted
-	}
-	m.mu.Unlock()
-	m.notify()
-}
 
 // Follow stores the time of its first call as the start of usage tracking. The ledger contains
 // earlier usage only if the runtime still had it at that time.
@@ -88,89 +46,78 @@ func (s *Service) Follow(ctx context.Context) error {
 }
 
 // Run reads transcripts and adds their usage to the ledger until ctx ends. Only one process at a
-// time does this, but Changed and Grown are called in every process. Run returns nil after its
+// time does this, but Changed and Publish are called in every process. Run returns nil after its
 // goroutines have ended.
 func (s *Service) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
-	changed := make(chan struct{}, 1)
+	var changed mirror.Signal
 	work.Go(func() {
 		s.DB.Watch(ctx, topic, func() {
 			if s.Changed != nil {
 				s.Changed()
 			}
-			select {
-			case changed <- struct{}{}:
-			default:
-			}
+			changed.Wake()
 		}, func(err error) {
 			s.Log.WarnContext(ctx, "cannot watch the database; usage updates are delayed", "err", err)
 		})
 	})
-	work.Go(func() { s.notifyGrown(ctx, changed) })
+	work.Go(func() { s.publishGrowth(ctx, &changed) })
 	r := newReader(s)
-	defer r.release(ctx)
-	again := time.NewTimer(0)
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.mirror.signal():
-		case <-again.C:
-		}
-		again.Reset(r.pass(ctx))
-	}
+	loop := mirror.Loop{Name: "usage", Log: s.Log, Pass: r.pass, Claim: r.claim, Away: s.Away}
+	s.Lists.WakeAtList(&s.wake)
+	s.Lists.WakeAtTotals(&s.wake)
+	s.wake.Wake()
+	loop.Run(ctx, &s.wake)
+	return nil
 }
 
-// notifyGrown calls Grown whenever the ledger changes, at most once per notifyInterval, and wakes
-// the mirror whenever the prices change.
-func (s *Service) notifyGrown(ctx context.Context, changed <-chan struct{}) {
+// grownUsage is the event payload that says that the ledger has changed.
+type grownUsage struct {
+	AsOf clock.Time `json:"as_of"`
+}
+
+// publishGrowth tells live streams whenever the ledger changes, at most once per notifyInterval,
+// and wakes the reader whenever the prices change.
+func (s *Service) publishGrowth(ctx context.Context, changed *mirror.Signal) {
 	last := int64(-1)
 	var version int64
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-changed:
+		case <-changed.C():
 		}
 		n, err := changeCount(ctx, s.DB)
-		if err == nil && n != last && last >= 0 && s.Grown != nil {
-			s.Grown(clock.At(s.Now()))
+		if err == nil && n != last && last >= 0 && s.Publish != nil {
+			s.Publish(event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{clock.At(s.Now())}})
 		}
 		if err == nil {
 			last = n
 		}
 		if v, err := pricesVersion(ctx, s.DB); err == nil && v != version {
 			version = v
-			s.mirror.notify()
+			s.wake.Wake()
 		}
-		rest := time.NewTimer(notifyInterval)
-		select {
-		case <-ctx.Done():
-		case <-rest.C:
-		}
-		rest.Stop()
+		mirror.Sleep(ctx, notifyInterval)
 	}
 }
 
 // reader reads transcripts for the mirror. Only Run's goroutine uses it.
 type reader struct {
 	s            *Service
-	owner        string
+	claim        *mirror.Claim
 	parents      parents              // of the sessions in the list
 	runs         map[string]string    // by run ID: the transcript in which the list shows the run as active
 	unlisted     bool                 // no list was received yet
 	going        map[string]bool      // transcripts with stored usage of a run in progress; nil if not loaded
 	learned      time.Time            // when going was loaded
 	follows      bool                 // Follow has succeeded
-	claimed      bool                 // this process has had the claim before
 	seen         map[string]int64     // by transcript: the session version up to which the ledger is complete
 	next         map[string]time.Time // by transcript with an active run: when to read it again
 	reconciled   map[string]string    // by transcript: the totals that the ledger was reconciled with
 	absent       map[string]time.Time // by transcript with totals: since when it has been missing from the list
 	priced       int64                // the version of the prices that has been applied; -1 if none
-	warned       bool                 // a failure to write the ledger has been logged
 	retryAt      map[string]time.Time // by unreadable transcript: when to retry
 	failingSince map[string]time.Time // by unreadable transcript: since when it has been unreadable
 	fails        int                  // consecutive first failures, each of another transcript
@@ -179,40 +126,29 @@ type reader struct {
 
 func newReader(s *Service) *reader {
 	return &reader{
-		s: s, owner: db.NewID(), priced: -1,
+		s: s, claim: mirror.NewClaim(s.DB, claimQuery, lease, s.Now), priced: -1,
 		seen: map[string]int64{}, next: map[string]time.Time{}, reconciled: map[string]string{}, absent: map[string]time.Time{},
 	}
 }
 
 // pass does the work that is due and returns the time until the next pass.
-func (r *reader) pass(ctx context.Context) time.Duration {
-	m := &r.s.mirror
-	m.mu.Lock()
-	rows, counted, listed := m.rows, m.counted, m.listed
-	if !listed {
+func (r *reader) pass(ctx context.Context) (time.Duration, error) {
+	list := r.s.Lists.Latest()
+	r.unlisted = list.At.IsZero()
+	if r.unlisted {
 		// The totals can arrive before the first list. Reconciling an empty ledger with
 		// them would create adjustments for runs that are about to be read.
-		counted = nil
+		list.Totals = nil
+	} else if !r.follows {
+		if err := r.s.Follow(ctx); err != nil {
+			return 0, err
+		}
+		r.follows = true
 	}
-	m.mu.Unlock()
-	var err error
-	if r.unlisted = !listed; listed && !r.follows {
-		err = r.s.Follow(ctx)
-		r.follows = err == nil
+	if err := r.work(ctx, list.Rows, list.Totals); err != nil {
+		return 0, err
 	}
-	if err == nil {
-		err = r.work(ctx, rows, counted)
-	}
-	switch {
-	case ctx.Err() != nil:
-	case err == nil:
-		r.warned = false
-		return r.pause(rows)
-	case !r.warned && !errors.Is(err, errClaimed) && fault.Of(err) == nil && !r.s.away(err): // an unreachable gateway is logged elsewhere
-		r.warned = true
-		r.s.Log.WarnContext(ctx, "could not write usage to the ledger; retrying", "err", err)
-	}
-	return retry
+	return r.pause(list.Rows), nil
 }
 
 // pause returns the delay between a successful pass and the next one.
@@ -229,9 +165,6 @@ func (r *reader) pause(rows []gateway.Session) time.Duration {
 	return max(wait, time.Second)
 }
 
-// errClaimed means that another process holds the claim to read transcripts.
-var errClaimed = errors.New("another process reads the transcripts")
-
 func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gateway.SessionUsage) error {
 	r.tries = 0
 	r.prune(rows, counted)
@@ -246,7 +179,7 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 	if len(due) == 0 && len(r.unreconciled(by, counted)) == 0 && prices == r.priced && len(r.stopped(by)) == 0 {
 		return nil
 	}
-	if err := r.claim(ctx); err != nil {
+	if err := r.claim.Hold(ctx); err != nil {
 		return err
 	}
 	if prices != r.priced { // works without a gateway
@@ -257,7 +190,7 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 	}
 	for i, row := range due {
 		if i%50 == 49 {
-			if err := r.claim(ctx); err != nil {
+			if err := r.claim.Hold(ctx); err != nil {
 				return err
 			}
 		}
@@ -421,37 +354,4 @@ func (r *reader) due(row *gateway.Session) bool {
 	}
 	version, ok := r.seen[row.ID]
 	return !ok || version != versionOf(row)
-}
-
-// claim acquires or renews this process's claim to read transcripts. If another process
-// holds the claim, it returns errClaimed.
-func (r *reader) claim(ctx context.Context) error {
-	mine := false
-	err := r.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		// Only one process uses an SQLite file, so the previous owner of the claim has ended.
-		mine, err = claim(ctx, tx, r.owner, r.s.Now(), lease, !r.claimed && tx.Engine() == db.SQLite)
-		return err
-	})
-	switch {
-	case err != nil:
-		return fmt.Errorf("claim the ledger: %w", err)
-	case !mine:
-		return errClaimed
-	}
-	r.claimed = true
-	return nil
-}
-
-// release gives up the claim to read transcripts, so that another process can continue immediately.
-func (r *reader) release(ctx context.Context) {
-	if !r.claimed {
-		return
-	}
-	const patience = 2 * time.Second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	err := r.s.DB.Tx(ctx, func(tx *db.Tx) error { return release(ctx, tx, r.owner) })
-	if err != nil && !r.s.away(err) {
-		r.s.Log.WarnContext(ctx, "could not release the claim on the usage ledger; it expires by itself", "err", err)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -185,7 +186,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 func newScenario(d *db.DB) *scenario {
 	rt := &runtime{now: noon}
 	p := &scenario{runtime: rt}
-	p.Service = &Service{DB: d, Runtime: rt, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return rt.now }, Zone: time.UTC}
+	p.Service = &Service{DB: d, Runtime: rt, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return rt.now }, Zone: time.UTC, Lists: &mirror.Sessions{}}
 	p.restart()
 	return p
 }
@@ -193,11 +194,24 @@ func newScenario(d *db.DB) *scenario {
 // restart replaces the reader with that of a new process.
 func (p *scenario) restart() {
 	if p.reader != nil {
-		p.reader.release(context.Background())
+		release(p.reader)
 	}
 	p.reader = newReader(p.Service)
-	p.reader.claimed = true // TestClaim tests the claim
+	p.reader.claim.Alone = false // TestClaim tests the claim
 }
+
+// release gives up a reader's claim, as at the end of Run.
+func release(r *reader) { _ = r.claim.Release(context.Background()) }
+
+// step runs a pass as Run does, and returns the time until the next one.
+func step(t *testing.T, r *reader) time.Duration {
+	t.Helper()
+	loop := mirror.Loop{Log: r.s.Log, Pass: r.pass}
+	return loop.Step(t.Context())
+}
+
+// put gives the ledger a list of sessions.
+func (p *scenario) put(rows []gateway.Session) { p.Lists.Put(rows, clock.At(p.now)) }
 
 // sync runs a pass of the mirror with the runtime's current list and, if wanted, its totals.
 func (p *scenario) sync(t *testing.T, totals bool) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/db"
 )
 
@@ -134,17 +136,11 @@ func readRollup(ctx context.Context, q db.Queryer, k rollupKey) (a amounts, err 
 	return a, err
 }
 
-// Transcript is the usage of one transcript.
-type Transcript struct {
-	Sums
-	Version time.Time // the last change of the session up to which the ledger is complete
-	Copied  bool      // it started as a copy of another transcript, whose sums include the copied part
-}
-
-// OfTranscripts returns the usage of the given transcripts by ID. It omits transcripts that were
-// never read.
-func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]Transcript, error) {
-	by := map[string]Transcript{}
+// OfTranscripts returns the totals of the given transcripts by ID. They exclude Wardroom's own price
+// estimates, so that they can be compared with the runtime's totals. It omits transcripts that were
+// never read or have no usage.
+func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]mirror.LedgerTotals, error) {
+	by := map[string]mirror.LedgerTotals{}
 	for some := range slices.Chunk(ids, 500) {
 		args := make([]any, len(some))
 		for i, id := range some {
@@ -156,11 +152,12 @@ func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]T
 			WHERE TRUE`+inCondition("session_id", some), args...)
 		_, err = db.All(rows, err, func(r db.Row) (id string, err error) {
 			var version int64
-			var t Transcript
+			var copied bool
 			var a amounts
-			err = r.Scan(append([]any{&id, &version, &t.Copied}, a.pointers()...)...)
-			t.Sums, t.Version = a.sums(), time.UnixMilli(version)
-			by[id] = t
+			err = r.Scan(append([]any{&id, &version, &copied}, a.pointers()...)...)
+			if used := a.sums(); used.Runs+used.Corrections > 0 {
+				by[id] = mirror.LedgerTotals{Totals: used.totals(), Version: time.UnixMilli(version), Copied: copied}
+			}
 			return id, err
 		})
 		if err != nil {
@@ -168,6 +165,21 @@ func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]T
 		}
 	}
 	return by, nil
+}
+
+// totals returns the sums as the runtime reports them.
+func (s Sums) totals() gateway.Totals {
+	t := gateway.Totals{Input: s.Tokens.Input, Output: s.Tokens.Output, CacheRead: s.Tokens.CacheRead, CacheWrite: s.Tokens.CacheWrite}
+	if s.CostUSD != nil {
+		t.CostNanoUSD = int64(*s.CostUSD - s.Estimated)
+	}
+	switch {
+	case s.Unpriced == 0 && s.Estimated == 0:
+		t.Pricing = gateway.Priced
+	case t.CostNanoUSD != 0:
+		t.Pricing = gateway.PartlyPriced
+	}
+	return t
 }
 
 // interval is a time range in milliseconds since 1970; to is exclusive.

@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -32,9 +33,10 @@ type Service struct {
 	Zone    *time.Location // the default time zone of reports
 	// Patience is the timeout for one request to the runtime.
 	Patience time.Duration
-	// Grown, if not nil, is called in every process whenever the ledger changes, at most once a
-	// second. It must not block.
-	Grown func(asOf clock.Time)
+	Lists    *mirror.Sessions // the runtime's sessions and their totals
+	// Publish, if not nil, tells the live streams of every process whenever the ledger changes, at
+	// most once a second.
+	Publish func(...event.State)
 	// Changed, if not nil, is called in every process after every change to the ledger, the prices,
 	// or the stored usage of runs in progress. It must not block.
 	Changed func()
@@ -46,7 +48,7 @@ type Service struct {
 	// the outage.
 	Away func(error) bool
 
-	mirror mirror
+	wake   mirror.Signal
 	models models
 }
 
@@ -218,6 +220,3 @@ func (s *Service) SetPrices(ctx context.Context, list []Price, version *int64) (
 	}
 	return made, nil
 }
-
-// away reports whether err means that the database is unavailable.
-func (s *Service) away(err error) bool { return s.Away != nil && s.Away(err) }

@@ -128,24 +128,8 @@ func setFollowedSince(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	return err
 }
 
-// claim tries to make owner the only process that reads transcripts until the lease ends, and
-// reports whether it succeeded. If force is true, it succeeds even if the lease of another process
-// has not ended.
-func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
-	at, err := tx.Clock(ctx, now)
-	if err != nil {
-		return false, err
-	}
-	n, err := tx.Exec(ctx, `UPDATE usage_state SET owner = ?, until = ? WHERE name = ? AND (owner = ? OR until IS NULL OR until < ? OR ?)`,
-		owner, at.Add(lease), ledger, owner, at, force)
-	return n == 1, err
-}
-
-// release gives up the claim to read transcripts if owner holds it.
-func release(ctx context.Context, tx *db.Tx, owner string) error {
-	_, err := tx.Exec(ctx, `UPDATE usage_state SET until = NULL WHERE name = ? AND owner = ?`, ledger, owner)
-	return err
-}
+// claimQuery is the update of mirror.Claim.
+const claimQuery = `UPDATE usage_state SET owner = ?, until = ? WHERE name = 'ledger' AND (owner = ? OR until IS NULL OR until < ? OR ?)`
 
 // transcript records how far a transcript has been read.
 type transcript struct {

@@ -99,11 +99,11 @@ func TestTotalsBeforeTheFirstList(t *testing.T) {
 	c := p.open("agent:cto:main")
 	p.ask(c, "run-1", used("m", 10, 20, 30))
 	p.tick(2 * settleTime)
-	p.Read(p.list(), p.counted())
-	p.reader.pass(t.Context())
+	p.Lists.PutTotals(p.counted())
+	step(t, p.reader)
 	p.want(t)
-	p.Read(p.list(), nil)
-	p.reader.pass(t.Context())
+	p.put(p.list())
+	step(t, p.reader)
 	if all := p.lines(t); len(all) != 1 || all[0].Run != "run-1" {
 		t.Errorf("the ledger has %+v", all)
 	}

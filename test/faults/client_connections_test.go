@@ -254,7 +254,7 @@ func TestClientEventsOnce(t *testing.T) {
 	ended, ticked := 0, 0
 	for ticked < 3 {
 		e := <-events
-		if run, ok := e.Run(); ok && !run.Began {
+		if change := c.Content(e).Change; change != nil && change.Run != nil && !change.Run.Began {
 			ended++
 		}
 		if e.Name == "tick" {

@@ -266,11 +266,9 @@ func TestBackgroundWork(t *testing.T) {
 	for late := time.After(patience); len(begun) < 3 || calls < 3; {
 		select {
 		case e := <-events:
-			if e.Name == "session.message" {
-				if h, ok := c.MessageEvent(e); ok {
-					begun[h.SessionKey] = true
-					calls++
-				}
+			if is := c.Content(e); is.Message != nil {
+				begun[is.Active] = true
+				calls++
 			}
 		case <-late:
 			t.Fatalf("%d sessions, %d messages", len(begun), calls)
