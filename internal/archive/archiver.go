@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,17 +44,10 @@ type Pace struct {
 }
 
 func (p Pace) withDefaults() Pace {
-	or := func(d *time.Duration, otherwise time.Duration) {
-		if *d == 0 {
-			*d = otherwise
-		}
+	return Pace{
+		Pass: cmp.Or(p.Pass, 2*time.Second), Call: cmp.Or(p.Call, 250*time.Millisecond), Rest: cmp.Or(p.Rest, 30*time.Second),
+		Final: cmp.Or(p.Final, 3*time.Second), Lease: cmp.Or(p.Lease, 20*time.Second),
 	}
-	or(&p.Pass, 2*time.Second)
-	or(&p.Call, 250*time.Millisecond)
-	or(&p.Rest, 30*time.Second)
-	or(&p.Final, 3*time.Second)
-	or(&p.Lease, 20*time.Second)
-	return p
 }
 
 // Run archives sessions until ctx ends, and then returns nil. Only one replica does so at a time.

@@ -97,7 +97,7 @@ func (l *Loop) Step(ctx context.Context) time.Duration {
 		return claimedRetry
 	case ctx.Err() == nil && !l.logged && !unreachable(err) && !l.away(err):
 		l.logged = true
-		l.Log.WarnContext(ctx, "could not read the runtime; retrying", "reader", l.Name, "err", err)
+		l.Log.WarnContext(ctx, "a reader of the runtime failed; retrying", "reader", l.Name, "err", err)
 	}
 	l.failures++
 	return Retry(l.failures - 1)

@@ -66,6 +66,7 @@ func TestFollower(t *testing.T) {
 		}
 		close(r.subs[0]) // the readers were too slow
 		time.Sleep(RetryFirst + time.Millisecond)
+		synctest.Wait()
 		r.subs[1] <- gateway.Event{Name: "c"}
 		synctest.Wait()
 		cancel()

@@ -14,10 +14,10 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/inbox"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/fault"
 )
 
 // This file detects stalled runs: active runs without activity. It uses only events and rows of the
@@ -212,32 +212,22 @@ func (s *Service) watchStalls(ctx context.Context) {
 	if s.DB == nil || s.StalledAfter <= 0 {
 		return
 	}
-	ctx = actor.With(ctx, actor.System)
-	tick := time.NewTicker(s.stallCheckInterval())
-	defer tick.Stop()
 	var was map[string]bool // stalled runs in the table after the last write; nil if unknown
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	var start mirror.Signal
+	loop := mirror.Loop{Name: "stalled runs", Log: s.Log, Away: s.Away, Pass: func(ctx context.Context) (next time.Duration, err error) {
 		shown := s.latestSnapshot()
 		if shown == nil {
 			was = nil // another replica may change the table
-			continue
-		}
-		seen := s.runStates(shown)
-		if was == nil || !maps.Equal(was, seen.stalled()) {
-			kept, err := s.storeStalls(ctx, seen)
-			switch {
-			case err == nil:
+		} else if seen := s.runStates(shown); was == nil || !maps.Equal(was, seen.stalled()) {
+			var kept map[string]bool
+			if kept, err = s.storeStalls(ctx, seen); err == nil {
 				was = kept // the state that was written, not the current one
-			case ctx.Err() == nil && fault.Of(err) == nil && (s.Away == nil || !s.Away(err)):
-				s.Log.WarnContext(ctx, "could not update the inbox items of stalled runs; retrying", "err", err)
 			}
 		}
-	}
+		return s.stallCheckInterval(), err
+	}}
+	start.Wake()
+	loop.Run(actor.With(ctx, actor.System), &start)
 }
 
 // runState is the state of an active run.

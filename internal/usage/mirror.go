@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -254,32 +255,16 @@ func (r *reader) prune(rows []gateway.Session, counted *gateway.SessionUsage) {
 	for i := range counted.Transcripts {
 		there[counted.Transcripts[i].SessionID] = true
 	}
-	for id := range r.seen {
-		if !there[id] {
-			delete(r.seen, id)
-		}
-	}
-	for id := range r.reconciled {
-		if !there[id] {
-			delete(r.reconciled, id)
-		}
-	}
-	for id := range r.absent {
-		if !there[id] {
-			delete(r.absent, id)
-		}
-	}
-	for id := range r.next {
-		if !there[id] {
-			delete(r.next, id)
-		}
-	}
-	for id := range r.failingSince {
-		if !there[id] {
-			delete(r.retryAt, id)
-			delete(r.failingSince, id)
-		}
-	}
+	keepOnly(r.seen, there)
+	keepOnly(r.reconciled, there)
+	keepOnly(r.absent, there)
+	keepOnly(r.next, there)
+	keepOnly(r.retryAt, there)
+	keepOnly(r.failingSince, there)
+}
+
+func keepOnly[V any](of map[string]V, there map[string]bool) {
+	maps.DeleteFunc(of, func(id string, _ V) bool { return !there[id] })
 }
 
 // Limits on retries for unreadable transcripts.
