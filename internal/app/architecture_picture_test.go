@@ -1,0 +1,93 @@
+package app_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// architecturePage returns docs/architecture.md with its picture drawn anew from the imports. It returns the page
+// unchanged if it has no picture, which TestPicture would report.
+func architecturePage(t *testing.T) []byte {
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := bytes.Cut(page, []byte("```mermaid\n"))
+	_, after, found := bytes.Cut(rest, []byte("```\n"))
+	if !found {
+		t.Fatal("docs/architecture.md has no picture: it needs a block of Mermaid")
+	}
+	files, err := goFiles(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(before, []byte("```mermaid\n"+picture(files)+"```\n"), after)
+}
+
+// picture returns a Mermaid flowchart of the packages below internal/ and which of them import which. It leaves out
+// the plumbing and the schema, which most packages import, and the imports of app, which imports everything.
+func picture(files []goFile) string {
+	rooms, importers := map[string]bool{}, map[string]map[string]bool{}
+	drawn := func(pkg string) bool {
+		return pkg != "app" && pkg != "schema" && !strings.HasPrefix(pkg, "platform/")
+	}
+	for _, f := range files {
+		if f.test || !strings.HasPrefix(f.path, "internal/") || !drawn(f.pkg) {
+			continue
+		}
+		rooms[f.pkg] = true
+		for _, name := range f.paths() {
+			if to, ok := ours(name); ok && drawn(to) {
+				if importers[to] == nil {
+					importers[to] = map[string]bool{}
+				}
+				importers[to][f.pkg] = true
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString("flowchart TD\n  cmd/wardroom --> app --> features\n  subgraph features\n    ")
+	maps.DeleteFunc(rooms, func(room string, _ bool) bool { return importers[room] != nil })
+	b.WriteString(strings.Join(slices.Sorted(maps.Keys(rooms)), "; ") + "\n  end\n")
+	for _, to := range slices.Sorted(maps.Keys(importers)) {
+		fmt.Fprintf(&b, "  %s --> %s\n", strings.Join(slices.Sorted(maps.Keys(importers[to])), " & "), to)
+	}
+	return b.String()
+}
+
+// A new import must show in the picture, and what most packages import must not hide the rest.
+func TestPicture(t *testing.T) {
+	file := func(pkg, imports string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte("package " + pkg + "\nimport (" + imports + ")")}
+	}
+	files, err := goFiles(fstest.MapFS{
+		"internal/app/app.go":           file("app", `"wardroom/internal/task"`),
+		"internal/inbox/inbox.go":       file("inbox", `"wardroom/internal/platform/db"; "fmt"`),
+		"internal/task/task.go":         file("task", `"wardroom/internal/inbox"; "wardroom/internal/schema"`),
+		"internal/task/task_test.go":    file("task", `"wardroom/internal/event"`),
+		"internal/platform/db/db.go":    file("db", ""),
+		"internal/trouble/a.go":         file("trouble", `"wardroom/internal/inbox"`),
+		"internal/trouble/b.go":         file("trouble", `"wardroom/internal/inbox"; "wardroom/internal/event"`),
+		"test/realgateway/main_test.go": file("realgateway", `"wardroom/internal/task"`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `flowchart TD
+  cmd/wardroom --> app --> features
+  subgraph features
+    task; trouble
+  end
+  trouble --> event
+  task & trouble --> inbox
+`
+	if got := picture(files); got != want {
+		t.Errorf("the picture is\n%s\nwant\n%s", got, want)
+	}
+}
