@@ -51,12 +51,16 @@ func (c caller) follow(path string) *stream {
 		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
 			fmt.Fprintln(&c.house.seen, lines.Text())
 			if lines.Text() == "" {
+				if len(frame) == 0 {
+					continue
+				}
 				s.frames <- frame
 				frame = map[string]string{}
 				continue
 			}
-			name, value, _ := strings.Cut(lines.Text(), ": ")
-			frame[name] = value
+			if name, value, ok := strings.Cut(lines.Text(), ": "); ok { // otherwise a comment
+				frame[name] = value
+			}
 		}
 	}()
 	s.leave = sync.OnceFunc(func() { cancel(); _ = res.Body.Close(); <-done })

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,6 +99,7 @@ type reading struct {
 	status int
 	header http.Header
 	frames chan got // closed when the stream ends
+	pulses atomic.Int64
 	leave  func()
 }
 
@@ -123,14 +125,20 @@ func (r *replica) open(t testing.TB, token, path, after string) *reading {
 	go func() {
 		defer close(done)
 		defer close(s.frames)
-		scanFrames(bufio.NewReader(res.Body), func(g got) { s.frames <- g })
+		scanFrames(bufio.NewReader(res.Body), func(g got) {
+			if g.kind == "pulse" {
+				s.pulses.Add(1)
+			} else {
+				s.frames <- g
+			}
+		})
 	}()
 	s.leave = sync.OnceFunc(func() { cancel(); _ = res.Body.Close(); <-done })
 	t.Cleanup(s.leave)
 	return s
 }
 
-// scanFrames parses frames until r ends.
+// scanFrames parses frames until r ends. A comment is a frame of the kind pulse.
 func scanFrames(r *bufio.Reader, yield func(got)) {
 	var g got
 	for {
@@ -139,6 +147,8 @@ func scanFrames(r *bufio.Reader, yield func(got)) {
 			return
 		}
 		switch name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); name {
+		case ":":
+			g.kind = "pulse"
 		case "id":
 			g.id = value
 		case "event":

@@ -24,6 +24,7 @@ type Limits struct {
 	Resume  int64         // events that a resumed stream can catch up on; 10,000
 	Read    time.Duration // timeout of reading one batch from the database; 10 s
 	Beat    time.Duration // interval of position frames and of checking the caller's access; 15 s
+	Pulse   time.Duration // interval of comments, by whose absence a client notices a lost network; 2 s
 }
 
 func (l Limits) withDefaults() Limits {
@@ -43,6 +44,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Beat == 0 {
 		l.Beat = 15 * time.Second
+	}
+	if l.Pulse == 0 {
+		l.Pulse = 2 * time.Second
 	}
 	return l
 }
@@ -229,6 +233,8 @@ func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 func (t *Stream) follow(ctx context.Context, f *feed) error {
 	beat := time.NewTicker(t.limits.Beat)
 	defer beat.Stop()
+	pulse := time.NewTicker(t.limits.Pulse)
+	defer pulse.Stop()
 	expired := time.NewTimer(t.left())
 	defer expired.Stop()
 	for {
@@ -244,6 +250,11 @@ func (t *Stream) follow(ctx context.Context, f *feed) error {
 			return endBehind
 		case batch := <-f.batches:
 			if err := t.passAll(ctx, f, batch); err != nil {
+				return err
+			}
+		case <-pulse.C:
+			t.pending = append(t.pending, ":\n\n"...)
+			if err := t.flush(); err != nil {
 				return err
 			}
 		case <-beat.C:

@@ -246,6 +246,15 @@ func TestStreamPosition(t *testing.T) {
 	r.open(t, "user", "/events?topics=standup", "3").want("3 hello", "3 position")
 }
 
+// A client must notice a lost network by what no longer comes, although nothing happens.
+func TestStreamPulse(t *testing.T) {
+	t.Parallel()
+	r := start(t, &Service{DB: dbtest.New(t), Limits: Limits{Beat: time.Hour, Pulse: 10 * time.Millisecond}})
+	s := r.open(t, "user", "/events", "")
+	s.want("0 hello")
+	waitFor(t, "three pulses", func() bool { return s.pulses.Load() >= 3 })
+}
+
 // States reach current and new streams and do not change their position.
 func TestStreamStates(t *testing.T) {
 	t.Parallel()

@@ -20,10 +20,10 @@ export interface Outside {
   onRefused: (token: string, code: string) => void
 }
 
-/** The server sends something every 15 s. After this long without data the stream counts as stale. */
-const quietFor = 20_000
+/** The server sends something every 2 s. After this long without data the stream counts as stale. */
+const quietFor = 4_000
 /** After this long without data the stream reconnects. */
-const deadAfter = 30_000
+const deadAfter = 15_000
 const lookEvery = 1_000
 const longestWait = 30_000
 /** A timer that is late by this much means the machine was asleep. */
