@@ -298,13 +298,13 @@ func (a *App) policies() []retention.Policy {
 			Apply: a.Archive.PurgeOld,
 		},
 		{
-			Name: "inbox", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
+			Name: "inbox", Setting: "HISTORY_RETENTION_DAYS", Days: a.cfg.HistoryRetentionDays,
 			Does:  "Deletes inbox items this many days after they are resolved. Unresolved items are kept.",
 			Count: a.Inbox.CountResolved,
 			Apply: a.Inbox.PurgeResolved,
 		},
 		{
-			Name: "slots", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
+			Name: "slots", Setting: "HISTORY_RETENTION_DAYS", Days: a.cfg.HistoryRetentionDays,
 			Does:  "Deletes due times and runs of scheduled jobs that are older than this many days. Due times without a known outcome are kept.",
 			Count: a.Schedules.CountOld,
 			Apply: a.Schedules.PurgeOld,

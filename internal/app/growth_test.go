@@ -54,8 +54,8 @@ func TestGrowth(t *testing.T) {
 func filled(t *testing.T, engine db.Engine, address string, note func(query string, args []any)) *service {
 	t.Helper()
 	h := newHouse(t, engine, func(r *config.Raw) {
-		r.GatewayScopes = "operator.admin"                                                            // for schedules
-		r.ArchiveAfterDays, r.ActivityLogRetentionDays, r.SubagentRetentionDays = "364", "364", "364" // so that little is due
+		r.GatewayScopes = "operator.admin"                                                                                           // for schedules
+		r.ArchiveAfterDays, r.ActivityLogRetentionDays, r.HistoryRetentionDays, r.SubagentRetentionDays = "364", "364", "364", "364" // so that little is due
 		r.DatabaseURL = config.Secret(address)
 		if engine == db.SQLite {
 			r.DatabaseURL = "sqlite:" + r.DatabaseURL

@@ -132,14 +132,14 @@ func TestInboxIsRetained(t *testing.T) {
 	h.settle(s.App, "old/0")
 	h.settle(s.App, "old/1")
 	err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
-		_, err := tx.Exec(t.Context(), `UPDATE inbox_items SET resolved_at = ?, first_at = ? WHERE cause <> 'old/1'`, time.Now().AddDate(0, -1, 0), time.Now().AddDate(0, -1, 0))
+		_, err := tx.Exec(t.Context(), `UPDATE inbox_items SET resolved_at = ?, first_at = ? WHERE cause <> 'old/1'`, time.Now().AddDate(0, 0, -32), time.Now().AddDate(0, 0, -32))
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	policy := owner.retention().Policies[3]
-	if policy.Name != "inbox" || policy.Setting != "ACTIVITY_LOG_RETENTION_DAYS" || policy.Preview.Count != 1 {
+	if policy.Name != "inbox" || policy.Setting != "HISTORY_RETENTION_DAYS" || policy.Preview.Count != 1 {
 		t.Fatalf("the policy is %+v, %+v", policy, policy.Preview)
 	}
 	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30").want(http.StatusOK)

@@ -112,7 +112,7 @@ func (b *bench) start(ctx context.Context) error {
 	}
 	b.service, err = start(ctx, filepath.Join(b.dir, "service.log"), addresses[0], []string{
 		"HOST=" + host, "PORT=" + port, "DATA_DIR=" + b.dir, "DATABASE_URL=" + address, "JWT_SECRET=" + secret,
-		"ARCHIVE_AFTER_DAYS=0", "ACTIVITY_LOG_RETENTION_DAYS=0", "AGENTRT_GATEWAY_URL=", "BOOTSTRAP_OWNER_EMAIL=", "BOOTSTRAP_OWNER_PASSWORD=",
+		"ARCHIVE_AFTER_DAYS=0", "ACTIVITY_LOG_RETENTION_DAYS=0", "HISTORY_RETENTION_DAYS=0", "AGENTRT_GATEWAY_URL=", "BOOTSTRAP_OWNER_EMAIL=", "BOOTSTRAP_OWNER_PASSWORD=",
 	}, bin, "serve")
 	if err != nil {
 		return err

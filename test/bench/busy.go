@@ -146,7 +146,7 @@ func (b *bench) startBusy(ctx context.Context, url string) (*process, error) {
 	host, port, _ := strings.Cut(address, ":")
 	return start(ctx, filepath.Join(b.dir, "busy.log"), address, []string{
 		"HOST=" + host, "PORT=" + port, "DATA_DIR=" + b.dir, "DATABASE_URL=" + database, "JWT_SECRET=" + secret,
-		"ARCHIVE_AFTER_DAYS=0", "ACTIVITY_LOG_RETENTION_DAYS=0", "AGENTRT_GATEWAY_URL=" + url, "AGENTRT_GATEWAY_TOKEN=" + gatewayToken,
+		"ARCHIVE_AFTER_DAYS=0", "ACTIVITY_LOG_RETENTION_DAYS=0", "HISTORY_RETENTION_DAYS=0", "AGENTRT_GATEWAY_URL=" + url, "AGENTRT_GATEWAY_TOKEN=" + gatewayToken,
 		"BOOTSTRAP_OWNER_EMAIL=", "BOOTSTRAP_OWNER_PASSWORD=",
 	}, bin, "serve")
 }

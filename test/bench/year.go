@@ -154,7 +154,7 @@ func startYear(ctx context.Context, out io.Writer, e engine, dir, name, binary s
 	host, port, _ := strings.Cut(address, ":")
 	env := []string{
 		"HOST=" + host, "PORT=" + port, "DATA_DIR=" + s.dir, "DATABASE_URL=" + database, "JWT_SECRET=" + secret,
-		"ARCHIVE_AFTER_DAYS=0", "ACTIVITY_LOG_RETENTION_DAYS=0", "SUBAGENT_RETENTION_DAYS=0", "AGENTRT_GATEWAY_URL=", "BOOTSTRAP_OWNER_EMAIL=", "BOOTSTRAP_OWNER_PASSWORD=",
+		"ARCHIVE_AFTER_DAYS=0", "ACTIVITY_LOG_RETENTION_DAYS=0", "HISTORY_RETENTION_DAYS=0", "SUBAGENT_RETENTION_DAYS=0", "AGENTRT_GATEWAY_URL=", "BOOTSTRAP_OWNER_EMAIL=", "BOOTSTRAP_OWNER_PASSWORD=",
 	}
 	if binary, err = filepath.Abs(binary); err != nil {
 		return nil, err

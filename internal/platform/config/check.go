@@ -63,6 +63,7 @@ func (r Raw) Check() (Config, []string, error) {
 
 		ArchiveAfterDays:         k.number("ARCHIVE_AFTER_DAYS", r.ArchiveAfterDays, 0, maxDays),
 		ActivityLogRetentionDays: k.number("ACTIVITY_LOG_RETENTION_DAYS", r.ActivityLogRetentionDays, 0, maxDays),
+		HistoryRetentionDays:     k.number("HISTORY_RETENTION_DAYS", r.HistoryRetentionDays, 0, maxDays),
 		SubagentRetentionDays:    k.number("SUBAGENT_RETENTION_DAYS", r.SubagentRetentionDays, 0, maxDays),
 	}
 	if c.JWTExpiresIn > 0 && c.JWTExpiresIn < time.Minute {

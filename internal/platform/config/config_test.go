@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 		StandupFacilitator: "coo", StandupParticipants: []string{"cto", "cpo", "cmo"},
 		StandupAgentTimeout: 2 * time.Minute, StandupDeadline: 20 * time.Minute, StandupGatewayGrace: time.Minute, StandupStartGrace: 15 * time.Minute, ScheduleGrace: 5 * time.Minute,
 		DispatchPatience: time.Hour, DispatchTimeout: 2 * time.Hour, StalledAfter: 5 * time.Minute,
-		ArchiveAfterDays: 7, ActivityLogRetentionDays: 7, SubagentRetentionDays: 30,
+		ArchiveAfterDays: 7, ActivityLogRetentionDays: 7, HistoryRetentionDays: 30, SubagentRetentionDays: 30,
 		Given: config.Given{"JWT_SECRET": "[secret]"},
 	}
 	reveal := cmp.Transformer("reveal", func(s config.Secret) string { return s.Reveal() })
@@ -188,26 +188,26 @@ func TestCheckAccepts(t *testing.T) {
 	}{
 		"data for ever": {
 			func(r *config.Raw) {
-				r.ArchiveAfterDays, r.ActivityLogRetentionDays, r.SubagentRetentionDays = "0", " 0 ", "0"
+				r.ArchiveAfterDays, r.ActivityLogRetentionDays, r.HistoryRetentionDays, r.SubagentRetentionDays = "0", " 0 ", "0", "0"
 			},
 			func(c config.Config) bool {
-				return c.ArchiveAfterDays == 0 && c.ActivityLogRetentionDays == 0 && c.SubagentRetentionDays == 0
+				return c.ArchiveAfterDays == 0 && c.ActivityLogRetentionDays == 0 && c.HistoryRetentionDays == 0 && c.SubagentRetentionDays == 0
 			},
 		},
 		"data for a century": {
 			func(r *config.Raw) {
-				r.ArchiveAfterDays, r.ActivityLogRetentionDays, r.SubagentRetentionDays = "36500", "36500", "36500"
+				r.ArchiveAfterDays, r.ActivityLogRetentionDays, r.HistoryRetentionDays, r.SubagentRetentionDays = "36500", "36500", "36500", "36500"
 			},
 			func(c config.Config) bool {
-				return c.ArchiveAfterDays+c.ActivityLogRetentionDays+c.SubagentRetentionDays == 3*36500
+				return c.ArchiveAfterDays+c.ActivityLogRetentionDays+c.HistoryRetentionDays+c.SubagentRetentionDays == 4*36500
 			},
 		},
 		"days, each for itself": {
 			func(r *config.Raw) {
-				r.ArchiveAfterDays, r.ActivityLogRetentionDays, r.SubagentRetentionDays = "1", "2", "3"
+				r.ArchiveAfterDays, r.ActivityLogRetentionDays, r.HistoryRetentionDays, r.SubagentRetentionDays = "1", "2", "3", "4"
 			},
 			func(c config.Config) bool {
-				return c.ArchiveAfterDays == 1 && c.ActivityLogRetentionDays == 2 && c.SubagentRetentionDays == 3
+				return c.ArchiveAfterDays == 1 && c.ActivityLogRetentionDays == 2 && c.HistoryRetentionDays == 3 && c.SubagentRetentionDays == 4
 			},
 		},
 		"a secret of 48 letters of two bytes": {func(r *config.Raw) { r.JWTSecret = config.Secret(strings.Repeat("é", 48)) }, func(config.Config) bool { return true }},
@@ -447,7 +447,8 @@ func TestSettings(t *testing.T) {
 func TestRetentionSaysWhatItDoes(t *testing.T) {
 	says := map[string]string{
 		"ARCHIVE_AFTER_DAYS":          "done tasks are archived",
-		"ACTIVITY_LOG_RETENTION_DAYS": "activity, resolved inbox items, and the runs and slots of the runtime's jobs are deleted",
+		"ACTIVITY_LOG_RETENTION_DAYS": "activity is deleted",
+		"HISTORY_RETENTION_DAYS":      "resolved inbox items and the runs and slots of the runtime's jobs are deleted",
 		"SUBAGENT_RETENTION_DAYS":     "archived sub-agent sessions without new activity are deleted with their messages",
 	}
 	for _, s := range config.Settings() {
