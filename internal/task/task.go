@@ -176,6 +176,7 @@ type Change struct {
 	Parent      patch.Field[string]        `json:"parent_id,omitzero" maxLength:"64" doc:"ID or key of the parent task; null for no parent."`
 	DependsOn   *[]Name                    `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of the tasks that must be done first. Replaces all dependencies."`
 	Position    *Place                     `json:"position,omitempty"`
+	MovedAt     *clock.Time                `json:"moved_at,omitempty" doc:"When the task moved to the column in status. Send it to undo a move, so that the task keeps its age. Not for agents."`
 	ClaimToken  *int64                     `json:"claim_token,omitempty" minimum:"1" doc:"Token of your claim. The change is refused if the token is no longer current."`
 }
 
@@ -298,13 +299,20 @@ func (t *Task) applyChoices(c Change, now time.Time, by actor.Actor, bad *fault.
 	}
 	if c.Status != nil {
 		enum.Check(bad, "status", *c.Status, Statuses())
-		t.move(*c.Status, now, by)
+		at := now
+		if c.MovedAt != nil {
+			at = c.MovedAt.Time
+			if by.Role == actor.Agent || at.After(now) || at.Before(t.CreatedAt.Time) {
+				bad.Add("/moved_at", "Must be between the creation of the task and now, and not sent by an agent.")
+			}
+		}
+		t.move(*c.Status, at, by)
 	}
 }
 
 // move moves the task to another column. If an agent marks a task as done, the
 // task moves to review, unless it is already done.
-func (t *Task) move(to Status, now time.Time, by actor.Actor) {
+func (t *Task) move(to Status, at time.Time, by actor.Actor) {
 	if to == Done && by.Role == actor.Agent && t.Status != Done {
 		to = Review
 	}
@@ -312,9 +320,9 @@ func (t *Task) move(to Status, now time.Time, by actor.Actor) {
 		return
 	}
 	t.endClaim(to, by)
-	t.Status, t.MovedAt, t.DoneAt, t.archiveFrom = to, clock.At(now), nil, nil
+	t.Status, t.MovedAt, t.DoneAt, t.archiveFrom = to, clock.At(at), nil, nil
 	if to == Done {
-		t.DoneAt, t.archiveFrom = clock.Ptr(now), clock.Ptr(now)
+		t.DoneAt, t.archiveFrom = clock.Ptr(at), clock.Ptr(at)
 		t.Blocked = nil
 	}
 }

@@ -250,6 +250,25 @@ func TestMove(t *testing.T) {
 			}
 		}
 	})
+	// An undone move must not make a task look new in its column.
+	t.Run("back to when it came", func(t *testing.T) {
+		is := card(t)
+		is.move(InProgress, tuesday, ada)
+		back := func(at time.Time, by actor.Actor) error {
+			return is.apply(Change{Status: new(Todo), MovedAt: clock.Ptr(at)}, tuesday, by)
+		}
+		for name, err := range map[string]error{
+			"by an agent": back(monday, coo), "in the future": back(tuesday.Add(time.Second), ada), "before its creation": back(monday.Add(-time.Second), ada),
+		} {
+			if fault.Of(err) == nil {
+				t.Errorf("%s: %v, want it refused", name, err)
+			}
+		}
+		is.move(InProgress, tuesday, ada)
+		if err := back(monday, ada); err != nil || is.Status != Todo || !is.MovedAt.Equal(monday) {
+			t.Errorf("%v, %s since %v; want todo since Monday", err, is.Status, is.MovedAt)
+		}
+	})
 	// An agent's done needs a review.
 	t.Run("an agent's done is a review", func(t *testing.T) {
 		for _, from := range []Status{Backlog, Todo, InProgress, Review} {

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { session } from '../app/session'
-import { sendDependencies } from './change'
+import { inverse, sendDependencies } from './change'
 import type { Task } from './task'
 
 const task = (version: number, dependsOn: string[]) =>
@@ -40,4 +40,11 @@ it('what a task waits for is not replaced by who has not seen it', async () => {
   const sent = sendDependencies(task(4, ['TASK-2', 'TASK-3']), { depends_on: ['TASK-3'] })
   await expect(sent).rejects.toMatchObject({ status: 412 })
   expect(written).toEqual([])
+})
+
+// A card must not look new after a move that was undone.
+it('is as long in its column after an undo as before the move', () => {
+  const was = { ...task(4, []), status: 'review', moved_at: '2026-03-02T09:00:00Z' } as Task
+  expect(inverse(was, { status: 'done' })).toEqual({ status: 'review', moved_at: '2026-03-02T09:00:00Z' })
+  expect(inverse(was, { title: 'x' })).not.toHaveProperty('moved_at')
 })

@@ -49,6 +49,7 @@ export function inverse(was: TaskCard, body: Body): Body {
     if (name === 'blocked') back.blocked = was.blocked ? { reason: was.blocked.reason } : null
     else back[name] = was[name as keyof TaskCard]
   }
+  if (body.status) back.moved_at = was.moved_at
   return back as Body
 }
 
