@@ -178,6 +178,7 @@ describe('a job', () => {
     await dialog.getByRole('button', { name: 'Create job' }).click()
     await dialog.getByText('text-direction character').waitFor()
     await name.fill('<b>hourly</b> look')
+    expect(await dialog.getByText('text-direction character').count()).toBe(0)
     await dialog.getByRole('button', { name: 'Create job' }).click()
     await page.locator('aside h2', { hasText: '<b>hourly</b>' }).waitFor()
     expect(await page.locator('aside h2 b').count()).toBe(0)

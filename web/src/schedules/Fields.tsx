@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useId } from 'react'
+import { useId, useState } from 'react'
 import type { Problem } from '../api/problem'
 import { queries } from '../app/queries'
 import { schedules as scheduleTexts } from '../texts/schedules'
@@ -12,6 +12,13 @@ const f = words.fields
 
 /** The time zones that this browser supports. The server decides which are valid. */
 const zones = (): string[] => Intl.supportedValuesOf('timeZone')
+
+/** Returns the server's error until the value that it was about is changed. */
+function useErrorOf(value: string, error: string | undefined): string | undefined {
+  const [about, setAbout] = useState({ value, error })
+  if (error !== about.error) setAbout({ value, error })
+  return value === about.value ? error : undefined
+}
 
 interface TimesProps {
   expr: string
@@ -36,7 +43,7 @@ export function TimesFields({ expr, zone, zoned = false, first = false, errors, 
         <Field
           autoComplete="off"
           autoFocus={first}
-          error={errors.expr}
+          error={useErrorOf(expr, errors.expr)}
           label={f.expr}
           maxLength={500}
           onChange={e => onExpr(e.target.value)}
@@ -51,7 +58,7 @@ export function TimesFields({ expr, zone, zoned = false, first = false, errors, 
       <div>
         <Field
           autoComplete="off"
-          error={errors.zone}
+          error={useErrorOf(zone, errors.zone)}
           help={words.help.zone}
           label={f.zone}
           list={id}
@@ -88,7 +95,7 @@ export function JobFields({ draft, zoned = false, problem, onChange }: Props) {
       <Field
         autoComplete="off"
         autoFocus
-        error={problem?.of('name')}
+        error={useErrorOf(draft.name, problem?.of('name'))}
         label={words.form.name}
         maxLength={200}
         onChange={e => set({ name: e.target.value })}
@@ -124,7 +131,7 @@ export function JobFields({ draft, zoned = false, problem, onChange }: Props) {
         />
       </div>
       <TextArea
-        error={problem?.of('payload/message')}
+        error={useErrorOf(draft.message, problem?.of('payload/message'))}
         help={words.help.message}
         label={f.message}
         maxLength={20_000}

@@ -20,7 +20,7 @@ import { Create } from './Create'
 import { JobTable } from './JobTable'
 import { fits, type Job, sorted } from './job'
 import { Panel } from './Panel'
-import { jobsQuery } from './queries'
+import { dayQuery, jobsQuery } from './queries'
 import type { Go, JobSearch } from './search'
 import { Toolbar } from './Toolbar'
 
@@ -43,7 +43,10 @@ export function SchedulesPage() {
   const unset = gateway.data?.state === 'not_configured'
   const asked = useQuery({ ...jobsQuery, enabled: !gateway.isPending && !unset })
   const go: Go = useGo('/schedules')
-  const open = useCallback((id: string | undefined) => go({ job: id, tab: undefined, form: undefined }), [go])
+  const open = useCallback(
+    (id: string | undefined) => go({ job: id, tab: undefined, form: undefined }, id === undefined),
+    [go],
+  )
   const opened = asked.data?.rows.find(j => j.id === search.job)
   useTitle(opened?.name, texts.app.places.schedules)
   useKeys(may ? [{ keys: 'c', label: words.keys.create, run: () => go({ form: 'new' }) }] : [])
@@ -86,9 +89,13 @@ export function SchedulesPage() {
       )}
       {!unset && (
         <>
-          <Create onClose={() => go(noForm)} onDone={id => go({ ...noForm, job: id })} open={search.form === 'new'} />
+          <Create
+            onClose={() => go(noForm, true)}
+            onDone={id => go({ ...noForm, job: id })}
+            open={search.form === 'new'}
+          />
           <AddStandup
-            onClose={() => go(noForm)}
+            onClose={() => go(noForm, true)}
             onDone={id => go({ ...noForm, job: id })}
             open={search.form === 'standup'}
           />
@@ -129,7 +136,11 @@ const idOf = (j: Job) => j.id
 
 function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
   const { q, agent, show } = search
-  const fitting = useMemo(() => sorted(jobs.filter(j => fits(j, { q, agent, show }))), [jobs, q, agent, show])
+  const day = useQuery(dayQuery).data
+  const fitting = useMemo(() => {
+    const missed = new Set(day?.slots.filter(s => s.state === 'missed').map(s => s.job_id))
+    return sorted(jobs.filter(j => fits(j, { q, agent, show }, missed)))
+  }, [jobs, q, agent, show, day])
   const held = useHeldRows(fitting, idOf, `${q} ${agent} ${show}`, false)
   const old = jobs.find(j => !j.live)
   const rows = held.rows ?? fitting

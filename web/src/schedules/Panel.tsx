@@ -73,11 +73,11 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
       {/* Outside the panel, so that Escape in a dialog doesn't close the panel. */}
       {asked.data && !gone && (
         <>
-          <Edit job={asked.data} onClose={() => go({ form: undefined })} open={form === 'edit'} />
+          <Edit job={asked.data} onClose={() => go({ form: undefined }, true)} open={form === 'edit'} />
           <Remove
             job={asked.data}
-            onClose={() => go({ form: undefined })}
-            onGone={() => go({ form: undefined, job: undefined, tab: undefined })}
+            onClose={() => go({ form: undefined }, true)}
+            onGone={() => go({ form: undefined, job: undefined, tab: undefined }, true)}
             open={form === 'delete'}
           />
         </>

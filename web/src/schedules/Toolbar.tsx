@@ -21,7 +21,7 @@ export function Toolbar({ jobs, search, may, go }: Props) {
   const agents = [...new Set(jobs.map(j => j.agentId))].filter(Boolean).sort()
   const called = useAgentNames()
   const filtered = search.q || search.agent || search.show
-  const names = { enabled: w.enabled, disabled: w.disabled, failing: w.failing }
+  const names = { enabled: w.enabled, disabled: w.disabled, failing: w.failing, missed: w.missed }
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-3 py-1.5">
       <NameFilter onChange={q => go({ q }, true)} value={search.q ?? ''} />

@@ -61,13 +61,16 @@ describe('what a run costs', () => {
 
 describe('jobs', () => {
   it('that fit', () => {
-    expect(fits(job(), {})).toBe(true)
-    expect(fits(job(), { q: 'rep', agent: 'cto' })).toBe(true)
-    expect(fits(job(), { agent: 'coo' })).toBe(false)
-    expect(fits(job(), { show: 'disabled' })).toBe(false)
-    expect(fits(job({ state: { consecutiveErrors: 2 } }), { show: 'failing' })).toBe(true)
+    const none = new Set<string>()
+    expect(fits(job(), {}, none)).toBe(true)
+    expect(fits(job(), { show: 'missed' }, none)).toBe(false)
+    expect(fits(job(), { show: 'missed' }, new Set([job().id]))).toBe(true)
+    expect(fits(job(), { q: 'rep', agent: 'cto' }, none)).toBe(true)
+    expect(fits(job(), { agent: 'coo' }, none)).toBe(false)
+    expect(fits(job(), { show: 'disabled' }, none)).toBe(false)
+    expect(fits(job({ state: { consecutiveErrors: 2 } }), { show: 'failing' }, none)).toBe(true)
     // A disabled job isn't failing, whatever it did before.
-    expect(fits(job({ enabled: false, state: { consecutiveErrors: 2 } }), { show: 'failing' })).toBe(false)
+    expect(fits(job({ enabled: false, state: { consecutiveErrors: 2 } }), { show: 'failing' }, none)).toBe(false)
   })
   it('stand in the order in which they run; those that do not come last', () => {
     const list = [

@@ -14,15 +14,17 @@ const words = scheduleTexts
 export interface Wanted {
   q?: string | undefined
   agent?: string | undefined
-  show?: 'enabled' | 'disabled' | 'failing' | undefined
+  show?: 'enabled' | 'disabled' | 'failing' | 'missed' | undefined
 }
 
 export const isFailing = (j: Pick<Job, 'state' | 'enabled'>): boolean => j.enabled && j.state.consecutiveErrors > 0
 
-export function fits(j: Job, w: Wanted): boolean {
+/** Returns whether a job is selected. `missed` has the IDs of the jobs that missed a run in the last 24 hours. */
+export function fits(j: Job, w: Wanted, missed: ReadonlySet<string>): boolean {
   if (w.q && !j.name.toLowerCase().includes(w.q.toLowerCase())) return false
   if (w.agent && j.agentId !== w.agent) return false
   if (w.show === 'failing') return isFailing(j)
+  if (w.show === 'missed') return missed.has(j.id)
   return w.show ? j.enabled === (w.show === 'enabled') : true
 }
 

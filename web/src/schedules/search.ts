@@ -1,7 +1,7 @@
 import { params, searchParam, textParam, wordParam } from '../app/searchParams'
 
 export const tabs = ['next', 'slots', 'runs'] as const
-export const shows = ['enabled', 'disabled', 'failing'] as const
+export const shows = ['enabled', 'disabled', 'failing', 'missed'] as const
 
 /** Reads the search parameters of the schedules page. */
 export function search(s: Record<string, unknown>) {

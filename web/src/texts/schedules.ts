@@ -20,6 +20,7 @@ export const schedules = {
     enabled: 'On',
     disabled: 'Off',
     failing: 'Failing',
+    missed: 'Missed in 24 h',
     clear: 'Clear filters',
   },
   create: 'New job',
