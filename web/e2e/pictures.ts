@@ -37,6 +37,7 @@ const places: [name: string, path: string, ready: string][] = [
   ['settings-users', '/settings/users', '[data-user]'],
   ['settings-agents', '/settings/agents', '[data-agent]'],
   ['settings-gateway', '/settings/gateway', '[data-layer=events][data-state=ok]'],
+  ['settings-projects', '/settings/projects', 'main h2'],
   ['settings-teams', '/settings/teams', '[data-team]'],
   ['settings-retention', '/settings/retention', '[data-policy]'],
   ['settings-audit', '/settings/audit', '[data-event]'],

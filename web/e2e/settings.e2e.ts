@@ -24,6 +24,7 @@ describe.each(sizes)('settings, %s', (_, look) => {
       ['/settings/agents?agent=coo', '[data-key]'],
       ['/settings/agents?account=%2B', '[role=dialog] input'],
       ['/settings/gateway', '[data-layer=events][data-state=ok]'],
+      ['/settings/projects?new=1', '[role=dialog] input'],
       ['/settings/teams', '[data-team]'],
       ['/settings/teams?team=executive', '[role=dialog] input'],
       ['/settings/retention', '[data-policy]'],
@@ -305,6 +306,32 @@ describe('the retention', () => {
     expect(await axeFaultsNightly(page)).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Purge now' }).click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('the projects', () => {
+  it('are made, changed and put into the archive, and filter the board', async () => {
+    const { context, page, complaints } = await opened(desktop, '/settings/projects')
+    await page.getByRole('button', { name: 'Create project' }).first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill(hostile)
+    await dialog.getByLabel('Key', { exact: true }).fill('launch')
+    await page.keyboard.press('Enter')
+    const row = page.locator('[data-project=LAUNCH]')
+    await row.getByText(hostile).waitFor()
+    await row.getByRole('button', { name: 'Edit project' }).click()
+    await dialog.getByLabel('Name', { exact: true }).fill('Launch')
+    await dialog.getByLabel('Description').fill('All for the first of March.')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await row.getByText('All for the first of March.').waitFor()
+    await row.getByRole('link', { name: 'Show tasks of Launch' }).click()
+    await expect.poll(() => new URL(page.url()).search).toContain('project=LAUNCH')
+    await page.goBack()
+    await row.getByRole('button', { name: 'Edit project Launch' }).click()
+    await dialog.getByRole('button', { name: 'Archive project' }).click()
+    await row.getByText('Archived').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })

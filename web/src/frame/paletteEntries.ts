@@ -118,7 +118,7 @@ function sessionsOf(found: readonly Found[], navigate: Navigate): Entry[] {
   })
 }
 
-const parts = ['account', 'users', 'agents', 'gateway', 'teams', 'retention', 'audit', 'health'] as const
+const parts = ['account', 'users', 'agents', 'gateway', 'projects', 'teams', 'retention', 'audit', 'health'] as const
 
 const placesOf = (navigate: Navigate): Entry[] =>
   places.map(p => ({

@@ -36,7 +36,7 @@ export function InboxPage() {
   const go: Go = useGo('/inbox')
   const close = useCallback(() => {
     const id = search.item
-    go({ item: undefined })
+    go({ item: undefined }, true)
     // Returns the focus to the row of the closed item.
     setTimeout(() => document.querySelector<HTMLElement>(`[data-item="${CSS.escape(id ?? '')}"]`)?.focus())
   }, [go, search.item])

@@ -25,7 +25,7 @@ export function AgentsPart() {
       <ForLeads>
         <p className="mb-3 text-soft">{words.intro}</p>
         <List go={go} opened={search.agent} />
-        <AgentAccount agent={search.account} onClose={() => go({ account: undefined })} />
+        <AgentAccount agent={search.account} onClose={() => go({ account: undefined }, true)} />
       </ForLeads>
     </Part>
   )

@@ -11,6 +11,7 @@ const parts: readonly { id: PartId; to: `/settings/${PartId}`; icon: IconName; a
   { id: 'users', to: '/settings/users', icon: 'agents' },
   { id: 'agents', to: '/settings/agents', icon: 'dependency' },
   { id: 'gateway', to: '/settings/gateway', icon: 'link', all: true },
+  { id: 'projects', to: '/settings/projects', icon: 'tasks', all: true },
   { id: 'teams', to: '/settings/teams', icon: 'standups', all: true },
   { id: 'retention', to: '/settings/retention', icon: 'archive' },
   { id: 'audit', to: '/settings/audit', icon: 'eye' },

@@ -52,10 +52,10 @@ export function TeamsPart() {
             )}
             {may && (
               <>
-                <Dialog onClose={() => go({ new: undefined })} open={search.new === '1'} title={words.create}>
-                  <Form onClose={() => go({ new: undefined })} team={null} />
+                <Dialog onClose={() => go({ new: undefined }, true)} open={search.new === '1'} title={words.create}>
+                  <Form onClose={() => go({ new: undefined }, true)} team={null} />
                 </Dialog>
-                <Edit onClose={() => go({ team: undefined })} team={teams.find(t => t.key === search.team)} />
+                <Edit onClose={() => go({ team: undefined }, true)} team={teams.find(t => t.key === search.team)} />
               </>
             )}
           </>

@@ -40,7 +40,7 @@ export function UsersPart() {
       <ForLeads>
         <Filters go={go} search={search} />
         <List go={go} search={search} />
-        <CreateUser onClose={() => go({ new: undefined })} open={search.new === '1'} />
+        <CreateUser onClose={() => go({ new: undefined }, true)} open={search.new === '1'} />
       </ForLeads>
     </Part>
   )
@@ -116,7 +116,11 @@ function List({ search, go }: { search: Search; go: Go }) {
             </ul>
           )}
           {me && search.user && (
-            <EditUser me={me} onClose={() => go({ user: undefined })} user={all.find(u => u.id === search.user)} />
+            <EditUser
+              me={me}
+              onClose={() => go({ user: undefined }, true)}
+              user={all.find(u => u.id === search.user)}
+            />
           )}
           <Turn onClose={() => setTurning(null)} user={all.find(u => u.id === turning?.id) ?? null} />
         </>

@@ -14,6 +14,12 @@ export const settingsPatches: readonly Patch[] = [
     on: ['key.'],
     apply: (_, cache) => rereadSoon(cache, ['settings', 'keys']),
   },
+  {
+    on: ['project.'],
+    apply: (_, cache) => {
+      for (const key of [['settings', 'projects'], ['projects']]) rereadSoon(cache, key)
+    },
+  },
   { on: ['team.'], apply: (_, cache) => rereadSoon(cache, ['settings', 'teams']) },
   { on: ['retention.'], apply: (_, cache) => rereadSoon(cache, ['settings', 'retention']) },
   {

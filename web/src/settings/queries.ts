@@ -33,6 +33,16 @@ export const teamsQuery = queryOptions({
   },
 })
 
+export const projectsQuery = queryOptions({
+  queryKey: ['settings', 'projects'],
+  queryFn: async ({ signal }): Promise<Schemas['TaskProject'][]> => {
+    // Archived projects are a separate list in the API; Settings shows both.
+    const read = (archived: 'true' | 'false') =>
+      take(api.GET('/api/v1/projects', { params: { query: { limit: 500, archived } }, signal }))
+    return (await Promise.all([read('false'), read('true')])).flat()
+  },
+})
+
 export const retentionQuery = queryOptions({
   queryKey: ['settings', 'retention'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/retention', { signal })),

@@ -48,6 +48,14 @@ const gatewayRoute = createRoute({
   component: lazyPage(() => import('./Gateway'), 'GatewayPart'),
 })
 
+const projectsRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/projects',
+  validateSearch: (s: Record<string, unknown>) =>
+    params({ project: textParam(s.project), new: wordParam(s.new, ['1']) }),
+  component: lazyPage(() => import('./Projects'), 'ProjectsPart'),
+})
+
 const teamsRoute = createRoute({
   getParentRoute: () => root,
   path: '/teams',
@@ -90,6 +98,7 @@ export const settingsRoute = root.addChildren([
   usersRoute,
   agentKeysRoute,
   gatewayRoute,
+  projectsRoute,
   teamsRoute,
   retentionRoute,
   auditRoute,

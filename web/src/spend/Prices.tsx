@@ -29,7 +29,7 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
   const asked = useQuery(pricesQuery)
   const today = useTicking(now => dayIn(now, 'UTC'))
   const may = leads(me.data)
-  const close = () => go({ price: undefined })
+  const close = () => go({ price: undefined }, true)
   return (
     <div className="flex min-w-0 flex-col gap-3">
       <div className="flex flex-wrap items-start justify-between gap-3">

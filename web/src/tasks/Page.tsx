@@ -36,7 +36,7 @@ export function TasksPage() {
   const kept = useView().tasks
   const view = search.view ?? kept
   const go: Go = useGo('/tasks')
-  const open = useCallback((key: string | undefined) => go({ task: key, tab: undefined }), [go])
+  const open = useCallback((key: string | undefined) => go({ task: key, tab: undefined }, key === undefined), [go])
   const setBoard = (next: 'board' | 'table') => {
     setView({ tasks: next })
     go({ view: next }, true)
@@ -70,7 +70,7 @@ export function TasksPage() {
       )}
       <Create
         defaults={search}
-        onClose={() => go(noNew)}
+        onClose={() => go(noNew, true)}
         onCreated={key => go({ ...noNew, task: key })}
         open={search.new === '1'}
       />
