@@ -4108,6 +4108,12 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             due_at?: string | null;
+            /**
+             * Format: date-time
+             * @description When the task moved to the column in status. Send it to undo a move, so that the task keeps its age. Not for agents.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            moved_at?: string;
             /** @description ID or key of the parent task; null for no parent. */
             parent_id?: string | null;
             position?: components["schemas"]["TaskPlace"];
