@@ -18,6 +18,7 @@ import (
 	"wardroom/internal/ask"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/plaintext"
@@ -144,6 +145,14 @@ func (d *Dispatch) subject() event.Subject {
 
 // cause returns the key that identifies the inbox item for a failed dispatch.
 func (d *Dispatch) cause() string { return "task/" + d.taskID + "/dispatch" }
+
+// inboxRun returns the dispatch's run, or nil if the gateway has not accepted it.
+func (d *Dispatch) inboxRun() *inbox.Run {
+	if d.askedAt == nil {
+		return nil
+	}
+	return &inbox.Run{SessionKey: d.SessionKey, RunID: d.RunID}
+}
 
 // end marks the dispatch as ended, or as failed if f is not nil.
 func (d *Dispatch) end(now time.Time, f *Failure) {

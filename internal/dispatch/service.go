@@ -89,21 +89,17 @@ const (
 // Create dispatches a task to its agent. It only stores the dispatch; a job sends it to
 // the gateway.
 func (s *Service) Create(ctx context.Context, ref string, n New) (Dispatch, error) {
+	return db.Do(ctx, s.DB, "dispatch task", func(tx *db.Tx) (Dispatch, error) {
+		return once.Do(ctx, tx, s.Now(), find, func(d Dispatch) string { return d.ID }, func() (Dispatch, error) { return s.CreateIn(ctx, tx, ref, n) })
+	})
+}
+
+// CreateIn is like Create, but runs in the caller's transaction and ignores the request's
+// idempotency key.
+func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (Dispatch, error) {
 	if st := s.Runtime.Status(); st.State == gateway.NotConfigured {
 		return Dispatch{}, gateway.ErrNotConfigured.With("Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN, then restart Wardroom.")
 	}
-	var d Dispatch
-	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		d, err = once.Do(ctx, tx, s.Now(), find, func(d Dispatch) string { return d.ID }, func() (Dispatch, error) { return s.create(ctx, tx, ref, n) })
-		return err
-	})
-	if err != nil {
-		return Dispatch{}, fmt.Errorf("dispatch task: %w", err)
-	}
-	return d, nil
-}
-
-func (s *Service) create(ctx context.Context, tx *db.Tx, ref string, n New) (Dispatch, error) {
 	t, err := s.FindTask(ctx, tx, ref)
 	if err != nil {
 		return Dispatch{}, err
@@ -274,7 +270,7 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error 
 		return s.Resolve(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
 	case d.State == Failed && s.Raise != nil && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
 		return s.Raise(ctx, tx, inbox.NewItem{
-			Cause: d.cause(), Kind: inbox.DispatchFailed, Severity: inbox.High, Subject: d.subject(),
+			Cause: d.cause(), Kind: inbox.DispatchFailed, Severity: inbox.High, Subject: d.subject(), Run: d.inboxRun(),
 			Title:  fmt.Sprintf("Dispatch of %s to %s failed", d.Task, d.AgentID),
 			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nFix the cause, then dispatch the task again.", d.Error.Detail, d.Error.Code, d.RunID),
 		})

@@ -34,6 +34,7 @@ type NewItem struct {
 	// Subject is the task, standup, agent, or other thing that the item is
 	// about. It may be empty.
 	Subject event.Subject
+	Run     *Run // the run that the item is about; nil if none is known
 	// At is the time at which the issue occurred. It may be earlier than the time at which
 	// the item is raised, for example if Wardroom was down in between. A zero or future
 	// time means now.
@@ -55,13 +56,14 @@ const (
 	DispatchFailed Kind = "dispatch_failed" // a dispatch could not start, or its run failed
 	RunStalled     Kind = "run_stalled"     // a run shows no activity
 	TaskBlocked    Kind = "task_blocked"    // a task has been blocked for days
+	TaskReview     Kind = "task_review"     // a task has been in review for a day
 	GatewayTrouble Kind = "gateway_trouble" // the gateway has been unusable for minutes
 	PairingPending Kind = "pairing_pending" // the gateway is waiting for Wardroom's pairing to be approved
 )
 
 // Kinds lists all kinds.
 func Kinds() []Kind {
-	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, DispatchFailed, RunStalled, TaskBlocked, GatewayTrouble, PairingPending}
+	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, DispatchFailed, RunStalled, TaskBlocked, TaskReview, GatewayTrouble, PairingPending}
 }
 
 // Severity is the urgency of an item.
@@ -103,6 +105,7 @@ type Item struct {
 	Title        string        `json:"title" doc:"One line. May be written by agents: treat as untrusted."`
 	Detail       string        `json:"detail" doc:"Markdown, at most 10,000 characters. May be written by agents: treat as untrusted."`
 	Subject      event.Subject `json:"subject" doc:"What the item is about; its members are empty if there is no subject."`
+	Run          *Run          `json:"run" doc:"The run that the item is about; null if none is known."`
 	Count        int64         `json:"count" doc:"How often the item was raised, including before it was last reopened."`
 	FirstAt      clock.Time    `json:"first_at" doc:"When the cause first occurred."`
 	LastAt       clock.Time    `json:"last_at" doc:"When the cause last occurred."`
@@ -113,6 +116,12 @@ type Item struct {
 	Version      int64         `json:"version" doc:"Incremented by every change except mere repeats; part of the ETag."`
 
 	cause string
+}
+
+// Run is a run in the runtime.
+type Run struct {
+	SessionKey string `json:"session_key" example:"agent:cto:cron:3f0c"`
+	RunID      string `json:"run_id" doc:"Empty if unknown."`
 }
 
 // Assignee is the user assigned to an item.
@@ -134,6 +143,7 @@ const (
 	maxTitle   = 200
 	maxDetail  = 10_000
 	maxSubject = 200
+	maxSession = 512
 	maxNote    = 1000
 	maxSnooze  = 90 * 24 * time.Hour
 )
@@ -176,12 +186,15 @@ func (m NewItem) open(id string, now time.Time) Item {
 	return i.withTexts(m)
 }
 
-// withTexts returns a copy of the item with the kind, texts, and subject from m.
+// withTexts returns a copy of the item with the kind, texts, subject, and run from m.
 func (i Item) withTexts(m NewItem) Item {
 	i.Kind, i.Detail = m.Kind, markdown(m.Detail, maxDetail)
 	i.Title = cmp.Or(line(m.Title, maxTitle), "Something needs your attention")
 	i.Subject = event.Subject{
 		Kind: line(m.Subject.Kind, maxSubject), ID: line(m.Subject.ID, maxSubject), Name: line(m.Subject.Name, maxSubject),
+	}
+	if i.Run = nil; m.Run != nil {
+		i.Run = &Run{SessionKey: line(m.Run.SessionKey, maxSession), RunID: line(m.Run.RunID, maxSubject)}
 	}
 	return i
 }
@@ -300,6 +313,7 @@ func (i Item) changes(old Item) map[string][2]any {
 	note("title", old.Title != i.Title, old.Title, i.Title)
 	note("detail", old.Detail != i.Detail, len(old.Detail), len(i.Detail)) // lengths only; the item has the text
 	note("subject", old.Subject != i.Subject, old.Subject, i.Subject)
+	note("run", !same(old.Run, i.Run), old.Run, i.Run)
 	note("snoozed_until", !same(old.SnoozedUntil, i.SnoozedUntil), old.SnoozedUntil, i.SnoozedUntil)
 	note("assignee", !sameBy(old.Assignee, i.Assignee, func(a Assignee) string { return a.ID }), old.Assignee, i.Assignee)
 	return changes

@@ -102,6 +102,32 @@ func (s *Service) resolveCause(ctx context.Context, tx *db.Tx, cause, why string
 	return err
 }
 
+// ResolveAbout resolves the items of the given kinds about a subject, on behalf of the actor in ctx.
+// The note may have any length; it is truncated. ResolveAbout has no effect if there are no such items
+// or all of them are already resolved.
+func (s *Service) ResolveAbout(ctx context.Context, tx *db.Tx, subjectID, note string, kinds ...Kind) error {
+	return s.changeAbout(ctx, tx, subjectID, kinds, resolved, resolve(markdown(note, maxNote)))
+}
+
+// AckAbout acknowledges the unresolved items of the given kinds about a subject, on behalf of the
+// actor in ctx.
+func (s *Service) AckAbout(ctx context.Context, tx *db.Tx, subjectID string, kinds ...Kind) error {
+	return s.changeAbout(ctx, tx, subjectID, kinds, acked, ack)
+}
+
+func (s *Service) changeAbout(ctx context.Context, tx *db.Tx, subjectID string, kinds []Kind, kind string, d action) error {
+	all, err := unresolvedAbout(ctx, tx, subjectID, kinds)
+	if err != nil {
+		return fmt.Errorf("find inbox items about %s: %w", subjectID, err)
+	}
+	for _, old := range all {
+		if _, err := s.change(ctx, tx, old, kind, d); err != nil {
+			return fmt.Errorf("change inbox item %s: %w", old.ID, err)
+		}
+	}
+	return nil
+}
+
 // Filter selects the items to list. The zero Filter selects all items that are open or acknowledged.
 type Filter struct {
 	States     []State

@@ -407,3 +407,24 @@ func TestPurgeResolved(t *testing.T) {
 		}
 	})
 }
+
+// An item names the run that it is about, until it is raised about another one.
+func TestItemOfRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		m := blocked("a", High)
+		m.Run = &Run{SessionKey: "agent:cto:cron:\u202ej", RunID: "r-1"}
+		if i := k.raise(m); i.Run == nil || *i.Run != (Run{SessionKey: "agent:cto:cron:j", RunID: "r-1"}) {
+			t.Errorf("raised: %+v", i.Run)
+		}
+		m.Run = &Run{SessionKey: "agent:cto:cron:j", RunID: "r-2"}
+		if i := k.raise(m); i.Run == nil || i.Run.RunID != "r-2" || i.Count != 2 || i.Version != 2 {
+			t.Errorf("raised again: %+v, %+v", i, i.Run)
+		}
+		m.Run = nil
+		if i := k.raise(m); i.Run != nil {
+			t.Errorf("raised without a run: %+v", i.Run)
+		}
+	})
+}

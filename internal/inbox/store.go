@@ -15,9 +15,10 @@ import (
 
 const (
 	stored = `id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
-		state, snoozed_until, assignee_id, resolved_at, resolver_id, resolver_name, resolution, version`
+		state, snoozed_until, assignee_id, resolved_at, resolver_id, resolver_name, resolution, version, session_key, run_id`
 	columns = `id, cause, kind, severity, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
-		state, snoozed_until, assignee_id, (SELECT name FROM users WHERE users.id = assignee_id), resolved_at, resolver_id, resolver_name, resolution, version`
+		state, snoozed_until, assignee_id, (SELECT name FROM users WHERE users.id = assignee_id), resolved_at, resolver_id, resolver_name, resolution, version,
+		session_key, run_id`
 )
 
 // items defines the list of inbox items.
@@ -108,12 +109,16 @@ func (f Filter) index(sort string) string {
 
 func scan(row db.Row) (Item, error) {
 	var i Item
-	var assigneeID, assigneeName, resolverID, resolverName, note *string
+	var assigneeID, assigneeName, resolverID, resolverName, note, sessionKey, runID *string
 	var resolvedAt *clock.Time
 	err := row.Scan(&i.ID, &i.cause, &i.Kind, &i.Severity, &i.Title, &i.Detail, &i.Subject.Kind, &i.Subject.ID, &i.Subject.Name,
-		&i.Count, &i.FirstAt, &i.LastAt, &i.State, &i.SnoozedUntil, &assigneeID, &assigneeName, &resolvedAt, &resolverID, &resolverName, &note, &i.Version)
+		&i.Count, &i.FirstAt, &i.LastAt, &i.State, &i.SnoozedUntil, &assigneeID, &assigneeName, &resolvedAt, &resolverID, &resolverName, &note, &i.Version,
+		&sessionKey, &runID)
 	if err != nil {
 		return Item{}, err
+	}
+	if sessionKey != nil && runID != nil {
+		i.Run = &Run{SessionKey: *sessionKey, RunID: *runID}
 	}
 	if assigneeID != nil && assigneeName != nil {
 		i.Assignee = &Assignee{ID: *assigneeID, Name: *assigneeName}
@@ -140,6 +145,17 @@ func one(ctx context.Context, q db.Queryer, column, value string) (Item, error) 
 	return i, err
 }
 
+// unresolvedAbout returns the unresolved items of the given kinds about a subject.
+func unresolvedAbout(ctx context.Context, q db.Queryer, subjectID string, kinds []Kind) ([]Item, error) {
+	args := []any{subjectID}
+	for _, k := range kinds {
+		args = append(args, k)
+	}
+	rows, err := q.Query(ctx, `SELECT `+columns+` FROM inbox_items
+		WHERE subject_id = ? AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`) AND state <> 'resolved' ORDER BY first_at, id`, args...)
+	return db.All(rows, err, scan)
+}
+
 // row returns the item's column values, in the order of the columns in the INSERT statement.
 func (i Item) row() []any {
 	var assignee any
@@ -150,10 +166,14 @@ func (i Item) row() []any {
 	if r := i.Resolution; r != nil {
 		ending = []any{r.At, r.By.ID, r.By.Name, r.Note}
 	}
+	run := []any{nil, nil}
+	if i.Run != nil {
+		run = []any{i.Run.SessionKey, i.Run.RunID}
+	}
 	return slices.Concat([]any{
 		i.ID, i.cause, i.Kind, i.Severity, i.Severity.urgency(), i.Title, i.Detail, i.Subject.Kind, i.Subject.ID, i.Subject.Name,
 		i.Count, i.FirstAt, i.LastAt, i.State, i.SnoozedUntil, assignee,
-	}, ending, []any{i.Version})
+	}, ending, []any{i.Version}, run)
 }
 
 func insert(ctx context.Context, tx *db.Tx, i Item) error {
@@ -168,7 +188,7 @@ func update(ctx context.Context, tx *db.Tx, i Item) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE inbox_items SET kind = ?, severity = ?, urgency = ?, title = ?, detail = ?, subject_kind = ?, subject_id = ?, subject_name = ?,
 			count = ?, first_at = ?, last_at = ?, state = ?, snoozed_until = ?, assignee_id = ?,
-			resolved_at = ?, resolver_id = ?, resolver_name = ?, resolution = ?, version = ?
+			resolved_at = ?, resolver_id = ?, resolver_name = ?, resolution = ?, version = ?, session_key = ?, run_id = ?
 		WHERE id = ?`, append(row[2:], i.ID)...)
 	return err
 }

@@ -43,8 +43,10 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// Receive wakes the reader if an event of the gateway is about jobs.
+// Receive wakes the reader if an event of the gateway is about jobs, and notes when the connection
+// to the gateway is made or lost.
 func (s *Service) Receive(e mirror.Event) {
+	s.connection.note(e)
 	if e.Name == "cron" || e.Resync {
 		s.mirror.outdated.Store(true)
 		s.mirror.wake.Wake()
@@ -264,7 +266,7 @@ func (s *Service) store(ctx context.Context, seen snapshot) error {
 					return err
 				}
 			}
-			if err := putReading(ctx, tx, reading{seen.from, seen.at}); err != nil {
+			if err := putReading(ctx, tx, s.connection.next(known, seen.from, seen.at)); err != nil {
 				return err
 			}
 		}

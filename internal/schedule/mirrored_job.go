@@ -126,6 +126,17 @@ func (w mirroredJob) upcoming() *clock.Time {
 	return nil
 }
 
+// change returns how the job's definition last changed, as a word for "The job was …".
+func (w mirroredJob) change() string {
+	switch {
+	case !w.present:
+		return "removed"
+	case !w.job.Enabled:
+		return "disabled"
+	}
+	return "changed"
+}
+
 // sameTimes reports whether two definitions of a job schedule the same run times.
 func sameTimes(a, b gateway.Job) bool {
 	return a.Enabled == b.Enabled && a.Schedule == b.Schedule && a.Conditional == b.Conditional

@@ -37,8 +37,9 @@ type Service struct {
 	// Publish, if not nil, tells live streams which jobs have changed.
 	Publish func(...event.State)
 
-	mirror jobMirror
-	judged judged
+	mirror     jobMirror
+	connection connection
+	judged     judged
 }
 
 // Filter selects jobs to list. The zero Filter selects all.

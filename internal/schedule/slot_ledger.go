@@ -92,7 +92,10 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 		if w == nil {
 			continue // impossible: a job is kept as long as its slots
 		}
-		f := facts{now: now, knownFrom: known.from, knownTo: known.to, since: w.since.Time, errors: w.job.State.Errors, runs: runs[id]}
+		f := facts{
+			now: now, knownFrom: known.from, knownTo: known.to, since: w.since.Time, change: w.change(), away: known.away,
+			errors: w.job.State.Errors, runs: runs[id],
+		}
 		if at := w.job.State.RunningAt; at != nil && w.present {
 			f.running = at.Time
 		}
@@ -107,7 +110,8 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 		}
 		found := slotChangesOf(open, after)
 		for i := range found {
-			found[i].at = f.eventTime(found[i].slot)
+			found[i].at, found[i].failed = f.event(found[i].slot)
+			found[i].explained = f.away.overlaps(found[i].slot)
 		}
 		if was := w.alarmed; w.trackAlarm(found) != was {
 			c.came[id] = *w
@@ -216,11 +220,13 @@ func (s Slot) differs(was Slot) bool {
 
 // slotChange is a change to a slot's state that must be reported.
 type slotChange struct {
-	slot     Slot
-	at       time.Time // when it happened, which can be long ago
-	was      State
-	resolved []State // states whose inbox items of the job are resolved
-	count    int     // number of slots that this change combines
+	slot      Slot
+	at        time.Time // when it happened, which can be long ago
+	failed    *Run      // the run of a failed slot
+	explained bool      // an outage explains a missed slot
+	was       State
+	resolved  []State // states whose inbox items of the job are resolved
+	count     int     // number of slots that this change combines
 }
 
 // slotChangesOf returns the state changes to report for one job's slots, in chronological
@@ -299,11 +305,18 @@ func (n slotChange) inboxItem() inbox.NewItem {
 		m.Kind = inbox.JobFailed
 		m.Title = fmt.Sprintf("The job %s failed", n.slot.Name)
 		m.Detail = fmt.Sprintf("The run at %s by agent %s failed: %s\n\nThis item is resolved when the next run succeeds.", times, n.slot.AgentID, n.slot.Reason)
+		if n.failed != nil && n.failed.SessionKey != "" {
+			m.Run = &inbox.Run{SessionKey: n.failed.SessionKey, RunID: n.failed.RunID}
+		}
 		return m
 	}
 	m.Title = fmt.Sprintf("The job %s did not run", n.slot.Name)
-	m.Detail = fmt.Sprintf("It was due for agent %s at %s. %s\n\nCheck that the gateway is running and its automations are on. "+
-		"To run the job now, use Schedules. This item is resolved when the job runs.", n.slot.AgentID, times, n.slot.Reason)
+	check := "Check that the gateway's automations are on. "
+	if n.explained {
+		check = ""
+	}
+	m.Detail = fmt.Sprintf("It was due for agent %s at %s. %s\n\n%sTo run the job now, use Schedules. This item is resolved when the job runs.",
+		n.slot.AgentID, times, n.slot.Reason, check)
 	return m
 }
 

@@ -26,6 +26,8 @@ type facts struct {
 	knownFrom time.Time // runs has all runs that ended between knownFrom and knownTo
 	knownTo   time.Time
 	since     time.Time // when the current definition of the job took effect
+	change    string    // how the definition changed then: changed, disabled or removed
+	away      outage    // the last one
 	running   time.Time // start of the run in progress; zero without one
 	last      time.Time // start of the last ended run; zero without one
 	errors    int64     // failed runs in a row, as counted by the runtime
@@ -106,7 +108,10 @@ func (f facts) verdict(s Slot, next time.Time) (State, string, *clock.Time) {
 	if why := f.skipReason(s); why != "" {
 		return Skipped, why, nil
 	}
-	return Missed, "No run had started by " + s.Deadline.Format("15:04 MST") + ".", nil
+	if f.away.overlaps(s) {
+		return Missed, f.away.String(), nil
+	}
+	return Missed, "The runtime did not start it by " + s.Deadline.Format("15:04 MST") + ".", nil
 }
 
 // unrecorded reports whether the last run has ended but is not in the history yet. The runtime
@@ -151,22 +156,22 @@ func (f facts) ofRun(s Slot, r Run) (State, string, *clock.Time) {
 	return OnTime, "", &began
 }
 
-// eventTime returns the time at which a slot reached its state. For a failed slot it is the end of the run, and
-// for a missed slot the due time.
-func (f facts) eventTime(s Slot) time.Time {
-	for _, r := range f.runs {
+// event returns the time at which a slot reached its state, and the run that failed. For a failed
+// slot the time is the end of that run, and for a missed slot, which has no run, the due time.
+func (f facts) event(s Slot) (at time.Time, failed *Run) {
+	for i, r := range f.runs {
 		if s.State == Failed && s.StartedAt != nil && r.StartedAt.Equal(s.StartedAt.Time) {
-			return r.EndedAt.Time
+			return r.EndedAt.Time, &f.runs[i]
 		}
 	}
-	return s.DueAt.Time
+	return s.DueAt.Time, nil
 }
 
 // skipReason returns the reason why the runtime deliberately skipped a slot, or "" if no reason is
 // known.
 func (f facts) skipReason(s Slot) string {
 	if s.DueAt.Before(f.since) {
-		return "The job was changed, disabled or removed before it ran."
+		return fmt.Sprintf("The job was %s before it ran. Wardroom noticed at %s.", f.change, minute(f.since))
 	}
 	if !f.running.IsZero() && f.running.Before(s.DueAt.Time) {
 		return "The previous run was still in progress."

@@ -132,15 +132,16 @@ func addRun(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	return n > 0, err
 }
 
-// verdictColumns are the columns of a run that determine the state of a slot.
-const verdictColumns = `job_id, started_at, ended_at, status, error, manual`
+// verdictColumns are the columns of a run that determine the state of a slot or appear in its inbox
+// item.
+const verdictColumns = `job_id, started_at, ended_at, run_id, session_key, status, error, manual`
 
 // runsSince returns the runs that ended at or after a given time, grouped by job and
 // sorted by start time.
 func runsSince(ctx context.Context, q db.Queryer, since time.Time) (map[string][]Run, error) {
 	rows, err := q.Query(ctx, `SELECT `+verdictColumns+` FROM schedule_runs WHERE ended_at >= ? ORDER BY job_id, started_at`, since)
 	all, err := db.All(rows, err, func(row db.Row) (r Run, err error) {
-		return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.Status, &r.Error, &r.Manual)
+		return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.RunID, &r.SessionKey, &r.Status, &r.Error, &r.Manual)
 	})
 	out := map[string][]Run{}
 	for _, r := range all {
@@ -188,21 +189,37 @@ func slotsBetween(ctx context.Context, q db.Queryer, f SlotFilter, after *slotKe
 }
 
 // reading is the time range for which Wardroom knows every run. It is zero before the first read.
-type reading struct{ from, to time.Time }
+type reading struct {
+	from, to time.Time
+	bootID   string // of the gateway's process at the last read; empty if unknown
+	away     outage // the last one
+}
 
 func findReading(ctx context.Context, q db.Queryer) (r reading, err error) {
 	var from, to clock.Time
-	err = q.QueryRow(ctx, `SELECT known_from, known_to FROM schedule_reading WHERE one = 1`).Scan(&from, &to)
+	var awayFrom, awayTo *clock.Time
+	err = q.QueryRow(ctx, `SELECT known_from, known_to, boot_id, away_from, away_to, restarted FROM schedule_reading WHERE one = 1`).
+		Scan(&from, &to, &r.bootID, &awayFrom, &awayTo, &r.away.restarted)
 	if db.IsNotFound(err) {
 		return r, nil
 	}
-	return reading{from.Time, to.Time}, err
+	r.from, r.to = from.Time, to.Time
+	if awayFrom != nil && awayTo != nil {
+		r.away.from, r.away.to = awayFrom.Time, awayTo.Time
+	}
+	return r, err
 }
 
 func putReading(ctx context.Context, tx *db.Tx, r reading) error {
+	var awayFrom, awayTo *clock.Time
+	if !r.away.to.IsZero() {
+		awayFrom, awayTo = clock.Ptr(r.away.from), clock.Ptr(r.away.to)
+	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO schedule_reading (one, known_from, known_to) VALUES (1, ?, ?)
-		ON CONFLICT (one) DO UPDATE SET known_from = excluded.known_from, known_to = excluded.known_to`, r.from, r.to)
+		INSERT INTO schedule_reading (one, known_from, known_to, boot_id, away_from, away_to, restarted) VALUES (1, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (one) DO UPDATE SET known_from = excluded.known_from, known_to = excluded.known_to, boot_id = excluded.boot_id,
+			away_from = excluded.away_from, away_to = excluded.away_to, restarted = excluded.restarted`,
+		r.from, r.to, r.bootID, awayFrom, awayTo, r.away.restarted)
 	return err
 }
 
