@@ -200,6 +200,7 @@ func (a *App) wire() error {
 	a.Search = &search.Service{DB: a.DB}
 	a.Inbox = &inbox.Service{DB: a.DB, Now: now}
 	a.Tasks.Raise, a.Tasks.Resolve = a.Inbox.Raise, a.Inbox.ResolveCause
+	a.Tasks.ResolveAbout, a.Tasks.AckAbout = a.Inbox.ResolveAbout, a.Inbox.AckAbout
 	a.Events = &event.Service{
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 		Away: func(err error) bool { return a.outage.notice("live streams", err) },
@@ -234,6 +235,7 @@ func (a *App) wireRuntime() {
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
 		Timetable: a.Gateway, StoreJob: a.Schedules.StoreJob, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
+	a.Tasks.EndBlockers = a.Standups.EndDecidedBlockers
 	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
 	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.wireDispatch(stops)
@@ -260,6 +262,7 @@ func (a *App) plan() error {
 		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
 		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
 		{Name: "notice tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},
+		{Name: "notice tasks that stay in review", Every: 10 * time.Second, Do: a.Tasks.WatchReviews},
 		{Name: "index texts of new tasks", Every: 5 * time.Second, Do: a.Tasks.IndexTexts},
 		{Name: "write cards of tasks", Every: time.Minute, Do: a.Tasks.BackfillCards},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},

@@ -33,6 +33,14 @@ func (c *contract) readiness() map[string]func(context.Context, *app.App) (targe
 			}
 			return "/api/v1/tasks/" + key + "/dispatch", err
 		},
+		"post-tasks-by-id-approve": func(ctx context.Context, a *app.App) (string, error) {
+			made, err := a.Tasks.Create(ctx, task.New{Title: "To be approved", Status: task.Review})
+			return "/api/v1/tasks/" + made.Key + "/approve", err
+		},
+		"post-tasks-by-id-send-back": func(ctx context.Context, a *app.App) (string, error) {
+			made, err := a.Tasks.Create(ctx, task.New{Title: "To be sent back", Status: task.Review})
+			return "/api/v1/tasks/" + made.Key + "/send-back", err
+		},
 		"put-standups-by-id-reports-by-agent-id": func(ctx context.Context, a *app.App) (string, error) {
 			c.days++
 			day := time.Now().AddDate(-5, 0, -c.days).Format(time.DateOnly)

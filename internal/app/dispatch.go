@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"wardroom/internal/ask"
 	"wardroom/internal/dispatch"
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
@@ -44,7 +46,14 @@ func (a *App) wireDispatch(stops *ask.Stopper) {
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
 	maps.Copy(a.DispatchQueue.Kinds, a.Dispatch.Kinds())
-	a.Tasks.Withdraw = a.withdrawTask
+	a.Tasks.Withdraw, a.Tasks.Send = a.withdrawTask, a.sendTask
+	a.Tasks.SendRefusals = slices.Concat([]*fault.Error{dispatch.ErrAlreadyDispatched, gateway.ErrNotConfigured}, a.Dispatch.Refusals)
+}
+
+// sendTask dispatches a task to its agent with a note.
+func (a *App) sendTask(ctx context.Context, tx *db.Tx, id, note string) error {
+	_, err := a.Dispatch.CreateIn(ctx, tx, id, dispatch.New{Note: note})
+	return err
 }
 
 // newStopper creates the queue that stops runs that nobody waits for any more.

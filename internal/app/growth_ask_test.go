@@ -11,6 +11,7 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/archive"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/task"
 	"wardroom/test/year"
 )
@@ -195,6 +196,7 @@ func writeTasks(t *testing.T, s *service, owner caller) {
 		c.post("/api/v1/tasks/bulk", map[string]any{"tasks": []string{a.Key, b.ID, "TASK-99999"}, "change": map[string]any{"priority": "high"}}).want(http.StatusOK)
 		c.post(at+"/claim", nil).want(http.StatusOK)
 		c.post(at+"/claim", map[string]any{"lease_seconds": 60}).want(http.StatusOK)
+		decideTasks(c, a.Key)
 		for _, body := range []map[string]any{{"kind": "ack"}, {"kind": "progress", "text": "x"}, {"kind": "blocker", "text": "x"}, {"kind": "done"}} {
 			c.post(at+"/reports", body).want(http.StatusOK)
 		}
@@ -211,6 +213,21 @@ func writeTasks(t *testing.T, s *service, owner caller) {
 	waitFor(t, "the lease to end", func() bool {
 		return decode[task.Task](owner.get("/api/v1/tasks/"+lapsed.ID)).Status == task.Todo
 	})
+}
+
+// decideTasks uses the routes with which people decide about a task. Agents may not.
+func decideTasks(c caller, key string) {
+	at, status := "/api/v1/tasks/"+key, http.StatusOK
+	if decode[account.User](c.get("/api/v1/auth/me").want(http.StatusOK)).Role == actor.Agent {
+		status = http.StatusForbidden
+	}
+	c.patch(at, map[string]any{"blocked": map[string]any{"reason": "x"}}).want(http.StatusOK)
+	c.post(at+"/decide", map[string]any{"text": "Wait", "unblock": false}).want(status)
+	c.send(http.MethodPost, at+"/decide", map[string]any{"text": "Go on"}, "Idempotency-Key", key).want(status)
+	for path, body := range map[string]map[string]any{"/send-back": {"text": "Go on"}, "/approve": nil} {
+		made := decode[task.Task](c.post("/api/v1/tasks", map[string]any{"title": "Look at it", "status": "review"}).want(http.StatusCreated))
+		c.post("/api/v1/tasks/"+made.Key+path, body).want(status)
+	}
 }
 
 // writeRest uses the other routes that write.

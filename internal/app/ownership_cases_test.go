@@ -34,6 +34,9 @@ func taskDeeds() map[string][]deed {
 			{"finish", say("kind", "done"), "200", theirs},
 			{"by token", say("kind", "progress", "text", "Goes well", "claim_token", nil), "409 claim_lost", byToken},
 		},
+		in("POST /decide"):                  {{"decide", say("text", "Go on"), "200", nil}}, // also on a task that another holds
+		in("POST /approve"):                 {{"approve", nil, "409 task_not_in_review", nil}},
+		in("POST /send-back"):               {{"send back", say("text", "Go on"), "409 task_not_in_review", nil}},
 		in("POST /archive"):                 {{"archive", nil, "200", theirs}},
 		in("POST /restore"):                 {{"restore", nil, "200", nil}},
 		in("DELETE "):                       {{"delete", nil, "204", nil}},

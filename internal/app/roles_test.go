@@ -140,6 +140,7 @@ read_audit [owner admin]
 manage_retention [owner admin]
 manage_prices [owner admin]
 dispatch_tasks [owner admin]
+decide_tasks [owner admin user]
 `
 	if b.String() != want {
 		t.Errorf("the table is\n%swant\n%s", b.String(), want)

@@ -18,7 +18,7 @@ import (
 type Blocker struct {
 	ID          *string       `json:"id" doc:"The same in every standup that reports the blocker; null for a resolution that matches no reported blocker."`
 	Status      BlockerStatus `json:"status" enum:"open,ended" doc:"The current status, even in the record of an earlier day."`
-	EndedWhy    *string       `json:"ended_why" enum:"unblocked,done,archived,deleted,unnamed,left" doc:"Why it ended. unblocked, done, archived and deleted say what happened to its task. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team."`
+	EndedWhy    *string       `json:"ended_why" enum:"unblocked,done,archived,deleted,unnamed,left,decided" doc:"Why it ended. unblocked, done, archived and deleted say what happened to its task. decided: a person decided about its task and unblocked it. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team."`
 	Text        string        `json:"text"`
 	AgentID     string        `json:"agent_id" doc:"The blocked agent: the first one who reported the blocker."`
 	NamedBy     []string      `json:"named_by" nullable:"false" doc:"The agents who reported it on this day. Empty if it stays open because the agent who last reported it gave no report."`
@@ -47,6 +47,7 @@ const (
 	endDeleted   = "deleted"
 	endUnnamed   = "unnamed" // no participant reported it in a completed standup
 	endLeft      = "left"    // its reporter has no active account or is no longer a participant
+	endDecided   = "decided" // a person decided what to do about its task
 )
 
 // Possible board states of a blocker's task.

@@ -55,6 +55,12 @@ func openBlockersWithTasks(ctx context.Context, q db.Queryer) ([]*trackedBlocker
 	return db.All(rows, err, scanBlocker)
 }
 
+// openBlockersOf returns all teams' open blockers that name the task with the given number.
+func openBlockersOf(ctx context.Context, q db.Queryer, number *int64) ([]*trackedBlocker, error) {
+	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL AND task = ? ORDER BY team`, number)
+	return db.All(rows, err, scanBlocker)
+}
+
 // saveBlockers stores the changed blockers. It stores ended blockers first, because a task
 // can have only one open blocker.
 func saveBlockers(ctx context.Context, tx *db.Tx, blockers []*trackedBlocker, now time.Time) error {

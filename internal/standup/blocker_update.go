@@ -97,6 +97,8 @@ func (l *trackedBlocker) endReason() string {
 		return key + " was archived."
 	case endDeleted:
 		return key + " was deleted."
+	case endDecided:
+		return "A person decided about " + key + "."
 	case endLeft:
 		return "The agent who reported it is no longer in the team."
 	}
@@ -115,26 +117,46 @@ func (s *Service) EndClearedBlockers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := saveBlockers(ctx, tx, blockers, s.Now()); err != nil {
-			return fmt.Errorf("store blockers: %w", err)
-		}
-		for _, l := range blockers {
-			if l.Status != BlockerEnded {
-				continue
-			}
-			row, err := find(ctx, tx, l.StandupID)
-			if errors.Is(err, ErrNotFound) { // the standup was deleted
-				row, err = Standup{ID: l.StandupID, Title: "Standup of " + l.LastSeen}, nil
-			}
-			if err == nil {
-				err = s.resolveEnded(ctx, tx, row, []*trackedBlocker{l})
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.storeEnded(ctx, tx, blockers)
 	})
+}
+
+// EndDecidedBlockers ends the open blockers that name a task, in the caller's transaction, because a
+// person has decided what to do about the task.
+func (s *Service) EndDecidedBlockers(ctx context.Context, tx *db.Tx, key string) error {
+	blockers, err := openBlockersOf(ctx, tx, taskNumber(key))
+	if err != nil {
+		return fmt.Errorf("read the blockers of %s: %w", key, err)
+	}
+	for _, l := range blockers {
+		l.Board = boardOpen
+		l.end(endDecided, s.Now())
+	}
+	return s.storeEnded(ctx, tx, blockers)
+}
+
+// storeEnded stores changed blockers. It records an event for each one that has ended and resolves
+// its inbox item.
+func (s *Service) storeEnded(ctx context.Context, tx *db.Tx, blockers []*trackedBlocker) error {
+	if err := saveBlockers(ctx, tx, blockers, s.Now()); err != nil {
+		return fmt.Errorf("store blockers: %w", err)
+	}
+	for _, l := range blockers {
+		if l.Status != BlockerEnded {
+			continue
+		}
+		row, err := find(ctx, tx, l.StandupID)
+		if errors.Is(err, ErrNotFound) { // the standup was deleted
+			row, err = Standup{ID: l.StandupID, Title: "Standup of " + l.LastSeen}, nil
+		}
+		if err == nil {
+			err = s.resolveEnded(ctx, tx, row, []*trackedBlocker{l})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // changedBlockers returns the open blockers whose task has changed on the board. It

@@ -32,6 +32,7 @@ func (s *Service) Mount(api *web.API) {
 			"A task may move between any two columns. Moving it to in_progress, review, or done requires that all tasks in depends_on are done, "+
 			"and, while the task is claimed, that you hold the claim. The task keeps its place on the board unless you set position."))
 	s.mountClaims(api)
+	s.mountDecisions(api)
 	s.mountProjects(api)
 	s.mountComments(api)
 	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Archive a task", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost, ErrWithAgent),
@@ -63,6 +64,22 @@ func (s *Service) mountClaims(api *web.API) {
 	web.Post(api, "/tasks/{id}/reports", actor.ChangeTasks, "Submit a report on a task", s.handleReport,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrWaiting, ErrArchived, ErrWithAgent),
 		web.Describe("A report moves the task according to its kind and appears in the task's history. Repeating the last report has no effect."))
+}
+
+// mountDecisions adds the routes with which people decide about tasks.
+func (s *Service) mountDecisions(api *web.API) {
+	decides := slices.Concat([]*fault.Error{ErrNotFound, ErrArchived, ErrMayNotDispatch}, s.SendRefusals)
+	returns := slices.Concat([]*fault.Error{ErrNotFound, ErrArchived, ErrNotInReview, ErrWaiting}, s.SendRefusals)
+	web.Post(api, "/tasks/{id}/decide", actor.DecideTasks, "Decide what to do about a task", s.handleDecide, web.Once(), web.Fails(decides...),
+		web.Describe("Everything happens or nothing does. The text becomes your comment on the task. The task is unblocked, the standups' blockers that name it end, "+
+			"and the unresolved inbox items of the kinds escalation, old_blocker, and task_blocked about it are resolved with the text as the note. "+
+			"With unblock set to false, the task stays blocked and these items are acknowledged. The next standup tells the team what you decided."))
+	web.Post(api, "/tasks/{id}/approve", actor.DecideTasks, "Approve a task in review", s.handleApprove, web.Once(), web.Fails(ErrNotFound, ErrArchived, ErrNotInReview, ErrWaiting, ErrWithAgent),
+		web.Describe("The task moves from review to done, and its inbox item is resolved. Agents cannot approve tasks."))
+	web.Post(api, "/tasks/{id}/send-back", actor.DecideTasks, "Send a task in review back", s.handleSendBack, web.Once(), web.Fails(returns...),
+		web.Describe("The text becomes your comment on the task, the task moves from review to in_progress, and its inbox item is resolved. "+
+			"If the task is assigned to an active agent, a gateway is configured, and you have the dispatch_tasks permission, the task is also dispatched, "+
+			"in the same session as before, with the text as a note. If the agent's last run has not ended, the request is refused."))
 }
 
 // mountComments adds the routes for comments.
@@ -262,6 +279,31 @@ type reportInput struct {
 
 func (s *Service) handleReport(ctx context.Context, in *reportInput) (*web.Tagged[Task], error) {
 	t, err := s.Report(ctx, in.ID, in.Body)
+	return web.Tag(t, t.Version), err
+}
+
+type decideInput struct {
+	Ref
+	Body Decision
+}
+
+func (s *Service) handleDecide(ctx context.Context, in *decideInput) (*web.Tagged[Task], error) {
+	t, err := s.Decide(ctx, in.ID, in.Body)
+	return web.Tag(t, t.Version), err
+}
+
+func (s *Service) handleApprove(ctx context.Context, in *Ref) (*web.Tagged[Task], error) {
+	t, err := s.Approve(ctx, in.ID)
+	return web.Tag(t, t.Version), err
+}
+
+type sendBackInput struct {
+	Ref
+	Body Return
+}
+
+func (s *Service) handleSendBack(ctx context.Context, in *sendBackInput) (*web.Tagged[Task], error) {
+	t, err := s.SendBack(ctx, in.ID, in.Body)
 	return web.Tag(t, t.Version), err
 }
 

@@ -26,9 +26,21 @@ type Service struct {
 	// second case, gone is true.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
 	// Raise and Resolve, if set, raise and resolve the inbox items for tasks
-	// that stay blocked.
+	// that stay blocked or in review.
 	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
+	// ResolveAbout and AckAbout, if set, resolve or acknowledge the unresolved inbox items of the
+	// given kinds about a task, on behalf of the actor in ctx.
+	ResolveAbout func(ctx context.Context, tx *db.Tx, taskID, note string, kinds ...inbox.Kind) error
+	AckAbout     func(ctx context.Context, tx *db.Tx, taskID string, kinds ...inbox.Kind) error
+	// EndBlockers, if set, ends the standups' blockers that name a task, because a person has
+	// decided what to do about it.
+	EndBlockers func(ctx context.Context, tx *db.Tx, key string) error
+	// Send, if set, dispatches a task to its agent with a note. It returns one of the faults in
+	// SendRefusals if that is not possible. A fault of the kind fault.Unavailable means that no
+	// gateway is configured.
+	Send         func(ctx context.Context, tx *db.Tx, id, note string) error
+	SendRefusals []*fault.Error
 
 	claimEnds claimEnds
 }

@@ -54,6 +54,7 @@ const (
 	ManageRetention Permission = "manage_retention" // read the retention settings and purge now
 	ManagePrices    Permission = "manage_prices"    // manage the prices for cost estimates
 	DispatchTasks   Permission = "dispatch_tasks"   // dispatch tasks to agents and cancel dispatches
+	DecideTasks     Permission = "decide_tasks"     // decide what to do about blocked tasks, approve tasks and send them back
 )
 
 // may maps each permission to the roles that have it.
@@ -74,11 +75,12 @@ var may = map[Permission][]Role{
 	ManageRetention: {Owner, Admin},
 	ManagePrices:    {Owner, Admin},
 	DispatchTasks:   {Owner, Admin},
+	DecideTasks:     {Owner, Admin, User}, // never agents: they must not approve their own work
 }
 
 // Permissions returns every permission, starting with Public.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks, DecideTasks}
 }
 
 // Valid reports whether p is a known permission. A route with an unknown permission

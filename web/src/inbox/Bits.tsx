@@ -47,6 +47,7 @@ export const kindIcon: Record<Item['kind'], IconName> = {
   dispatch_failed: 'tasks',
   run_stalled: 'sessions',
   task_blocked: 'blocked',
+  task_review: 'tasks',
   gateway_trouble: 'link',
   pairing_pending: 'link',
 }

@@ -20,6 +20,7 @@ const make = (of: Partial<Told>): Told => ({
   severity: 'high',
   title: 'The card has expired',
   subject: { kind: 'task', id: 't1', name: 'TASK-7' },
+  run: null,
   count: 1,
   first_at: '2026-11-20T08:00:00.000Z',
   last_at: '2026-11-20T08:00:00.000Z',

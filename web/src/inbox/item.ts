@@ -20,6 +20,7 @@ export const kinds = [
   'dispatch_failed',
   'run_stalled',
   'task_blocked',
+  'task_review',
   'gateway_trouble',
   'pairing_pending',
 ] as const satisfies readonly Item['kind'][]

@@ -14,6 +14,7 @@ export const inbox = {
     dispatch_failed: 'Dispatch failed',
     run_stalled: 'Run stalled',
     task_blocked: 'Blocked task',
+    task_review: 'Waiting for review',
     gateway_trouble: 'Gateway problem',
     pairing_pending: 'Pairing pending',
   },

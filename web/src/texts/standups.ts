@@ -132,6 +132,7 @@ export const standups = {
       deleted: 'task deleted',
       unnamed: 'no longer reported',
       left: 'the reporting agent has left the team',
+      decided: 'decided by a person',
     },
     decision: 'Decision',
     inbox: 'Open in Inbox',

@@ -1,0 +1,184 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"wardroom/internal/inbox"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+)
+
+// ErrNotInReview means that the task can be neither approved nor sent back.
+var ErrNotInReview = fault.New(fault.Conflict, "task_not_in_review", "The task is not in review.")
+
+// Approve moves a task from review to done and resolves its inbox item.
+func (s *Service) Approve(ctx context.Context, ref string) (Task, error) {
+	return s.writeOnce(ctx, "approve task", func(tx *db.Tx) (Task, error) {
+		old, err := findInReview(ctx, tx, ref)
+		if err != nil {
+			return Task{}, err
+		}
+		t, err := s.changed(ctx, tx, old, Change{Status: new(Done)})
+		if err != nil {
+			return Task{}, err
+		}
+		t, events, err := s.save(ctx, tx, old, t, approved, nil)
+		if err != nil {
+			return Task{}, err
+		}
+		if err := record(ctx, tx, events); err != nil {
+			return Task{}, err
+		}
+		return t, s.answerReview(ctx, tx, t, "Approved.")
+	})
+}
+
+// Return is the body of a request to send a task back.
+type Return struct {
+	Text string `json:"text" minLength:"1" maxLength:"4000" doc:"What is missing, as Markdown. @agent_id and @name mention a user, except in code."`
+}
+
+// SendBack moves a task from review to in_progress, with the text as a comment, and resolves its
+// inbox item. If the task is assigned to an agent, a gateway is configured, and the caller may
+// dispatch tasks, the task is dispatched again in its session, with the text as a note.
+func (s *Service) SendBack(ctx context.Context, ref string, r Return) (Task, error) {
+	return s.writeOnce(ctx, "send task back", func(tx *db.Tx) (Task, error) {
+		text, err := decisionText(r.Text)
+		if err != nil {
+			return Task{}, err
+		}
+		old, err := findInReview(ctx, tx, ref)
+		if err != nil {
+			return Task{}, err
+		}
+		t, err := s.commentAndChange(ctx, tx, old.ID, text, Change{Status: new(InProgress)}, sentBack, map[string]any{})
+		if err != nil {
+			return Task{}, err
+		}
+		if err := s.answerReview(ctx, tx, t, text); err != nil {
+			return Task{}, err
+		}
+		if s.Send != nil && actor.From(ctx).Role.May(actor.DispatchTasks) {
+			if err := s.Send(ctx, tx, t.ID, text); err != nil && !withoutReceiver(err) {
+				return Task{}, err
+			}
+		}
+		return find(ctx, tx, t.ID)
+	})
+}
+
+// withoutReceiver reports whether a task could not be dispatched because it has no agent, or because
+// no gateway is configured.
+func withoutReceiver(err error) bool {
+	f := fault.Of(err)
+	return f != nil && (f.Is(ErrNoAgent) || f.Kind == fault.Unavailable)
+}
+
+// findInReview returns a task that is in review and not archived. It fails with ErrNotInReview if the
+// task is in another column.
+func findInReview(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
+	t, err := findOpen(ctx, tx, ref)
+	if err == nil && t.Status != Review {
+		err = ErrNotInReview.With("Its status is %s, so someone may have moved it. Reload the task.", t.Status).Fact("status", t.Status)
+	}
+	return t, err
+}
+
+// answerReview resolves the inbox item for a task that waits for review.
+func (s *Service) answerReview(ctx context.Context, tx *db.Tx, t Task, note string) error {
+	if s.ResolveAbout == nil {
+		return nil
+	}
+	return s.ResolveAbout(ctx, tx, t.ID, note, inbox.TaskReview)
+}
+
+const (
+	// A task that stays in review for reviewLong is raised in the inbox; after reviewVeryLong, the
+	// severity of its inbox item becomes high.
+	reviewLong, reviewVeryLong = 24 * time.Hour, 3 * 24 * time.Hour
+
+	// reviewCause is the prefix of the cause of an inbox item for a task in review. The task's ID
+	// follows it.
+	reviewCause = "task/review/"
+)
+
+// WatchReviews is a periodic job that raises inbox items for tasks that stay in review, and
+// resolves the items for tasks that have left review. It does not raise an item again if a person
+// has resolved it. It writes nothing if there is nothing to do.
+func (s *Service) WatchReviews(ctx context.Context) error {
+	return s.watch(ctx, longInReview, func(ctx context.Context, q db.Queryer) ([]endedCause, error) {
+		// A task that has returned to review since waits for another review.
+		return endedItems(ctx, q, inbox.TaskReview, `t.status <> 'review' OR t.moved_at > i.last_at`, "has left review")
+	})
+}
+
+// longInReview returns the inbox items for up to 100 tasks that must be raised because they have
+// been in review for a long time. A task must be raised if no item has been raised since it moved
+// to review, or if its open item now needs a higher severity. The time of an item is the time at
+// which the task moved to review.
+func longInReview(ctx context.Context, q db.Queryer, now time.Time) ([]inbox.NewItem, error) {
+	rows, err := q.Query(ctx, `
+		SELECT t.id, t.number, t.title, t.moved_at FROM tasks t
+		WHERE t.status = 'review' AND t.archived_at IS NULL AND t.moved_at <= ? AND (
+			NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '`+reviewCause+`' || t.id AND (i.last_at >= t.moved_at OR i.state <> 'resolved'))
+			OR t.moved_at <= ? AND EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '`+reviewCause+`' || t.id AND i.state <> 'resolved' AND i.severity = ?))
+		LIMIT 100`, clock.At(now.Add(-reviewLong)), clock.At(now.Add(-reviewVeryLong)), ordinary)
+	tasks, err := db.All(rows, err, func(row db.Row) (t Task, err error) {
+		err = row.Scan(&t.ID, &t.number, &t.Title, &t.MovedAt)
+		t.Key = keyOf(t.number)
+		return t, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find tasks that stay in review: %w", err)
+	}
+	var items []inbox.NewItem
+	for _, t := range tasks {
+		said, err := lastReportOn(ctx, q, t.ID)
+		if err != nil {
+			return nil, fmt.Errorf("read the last report on %s: %w", t.Key, err)
+		}
+		items = append(items, t.reviewItem(said, now))
+	}
+	return items, nil
+}
+
+// reviewItem returns the inbox item for a task that stays in review. The text said is the last
+// report on the task, quoted, or empty.
+func (t Task) reviewItem(said string, now time.Time) inbox.NewItem {
+	m := inbox.NewItem{
+		Cause: reviewCause + t.ID, Kind: inbox.TaskReview, Severity: ordinary, At: t.MovedAt.Time, Subject: t.Subject(),
+		Title:  fmt.Sprintf("%s is waiting for review: %s", t.Key, t.Title),
+		Detail: fmt.Sprintf("In review since %s.\n\n%sApprove the task, or send it back.", t.MovedAt.UTC().Format("2006-01-02 15:04 UTC"), said),
+	}
+	if now.Sub(t.MovedAt.Time) >= reviewVeryLong {
+		m.Severity = pressing
+	}
+	return m
+}
+
+// lastReportOn returns the last report on a task with its author, as quoted Markdown that ends with
+// an empty line. It returns an empty string if there is no report, or if the report has no text.
+func lastReportOn(ctx context.Context, q db.Queryer, taskID string) (string, error) {
+	var by, data string
+	err := q.QueryRow(ctx, `SELECT actor_name, data FROM events WHERE subject_id = ? AND kind = 'task.reported' ORDER BY id DESC LIMIT 1`, taskID).Scan(&by, &data)
+	if db.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var said struct{ Text string }
+	if err := json.Unmarshal([]byte(data), &said); err != nil || said.Text == "" {
+		return "", err
+	}
+	return by + " reported:\n\n" + quoted(said.Text) + "\n\n", nil
+}
+
+// quoted returns a text as a Markdown quotation.
+func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
