@@ -178,6 +178,19 @@ func (a *App) standupReported(ctx context.Context, agentID string, since time.Ti
 	return out, err
 }
 
+// standupDecided returns what people decided about tasks since the given time.
+func (a *App) standupDecided(ctx context.Context, since time.Time) ([]standup.Decision, error) {
+	all, err := a.Tasks.DecisionsSince(ctx, since)
+	out := make([]standup.Decision, len(all))
+	for i, d := range all {
+		out[i] = standup.Decision{Task: d.Key, Title: d.Title, Text: d.Text, Unblock: d.Unblock, By: d.By, At: clock.At(d.At), Agents: []string{}}
+		if d.AgentID != "" {
+			out[i].Agents = []string{d.AgentID}
+		}
+	}
+	return out, err
+}
+
 // standupSessions counts the sessions that an agent has used since the given time.
 // Standup sessions are not counted.
 func (a *App) standupSessions(ctx context.Context, agentID string, since time.Time) (int, error) {

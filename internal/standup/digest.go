@@ -39,6 +39,7 @@ func digest(row Standup) string {
 		{"No report", silent, ", "},
 		{"Finished", finished, ", "},
 		{"Moved", moved, ", "},
+		{"Decided by people", row.decided(), ", "},
 		{"Blocked", row.blockedFacts(), "; "},
 		{"Contradicted by the board", row.contradicted(), "; "},
 		{"Finished and not reported", row.omitted(), ", "},

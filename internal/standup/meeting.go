@@ -110,7 +110,7 @@ func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row 
 	return err
 }
 
-// gather stores the participants' evidence, then checks that there is a participant to ask
+// gather stores the participants' evidence and people's decisions, then checks that there is a participant to ask
 // and that the gateway is available. The evidence is stored first, so that it is kept even
 // if the checks fail. Reports that have already been given keep their evidence.
 func (m *meeting) gather(ctx context.Context) error {
@@ -125,6 +125,10 @@ func (m *meeting) gather(ctx context.Context) error {
 	evidence, err := m.evidence(ctx, row)
 	if err != nil {
 		return err
+	}
+	decisions, err := m.decisions(ctx, row)
+	if err != nil {
+		return fmt.Errorf("read decisions: %w", err)
 	}
 	err = m.step(ctx, "gather", func(tx *db.Tx, row *Standup) error {
 		var expected, here, missing []string
@@ -148,21 +152,11 @@ func (m *meeting) gather(ctx context.Context) error {
 				return err
 			}
 		}
-		text := "Expected: " + cmp.Or(strings.Join(expected, ", "), "none") + "."
-		switch {
-		case len(expected) == 0 && len(here) > 0:
-			text = "All reports are already in."
-		case len(here) > 0:
-			text += " Already in: " + strings.Join(here, ", ") + "."
-		}
-		if len(missing) > 0 {
-			text += " Skipped because they have no active account: " + strings.Join(missing, ", ") + "."
-		}
-		row.Phase = Collecting
+		row.Phase, row.Decisions = Collecting, decisions
 		if err := update(ctx, tx, row, m.Now()); err != nil {
 			return err
 		}
-		return appendLine(ctx, tx, m.id, m.Now(), "note", service, team, text)
+		return appendLine(ctx, tx, m.id, m.Now(), "note", service, team, rollCall(expected, here, missing))
 	})
 	if err != nil {
 		return err
@@ -171,6 +165,21 @@ func (m *meeting) gather(ctx context.Context) error {
 		return f
 	}
 	return m.checkGateway(ctx)
+}
+
+// rollCall returns the note that says who is expected to report, who has reported, and who is skipped.
+func rollCall(expected, here, missing []string) string {
+	text := "Expected: " + cmp.Or(strings.Join(expected, ", "), "none") + "."
+	switch {
+	case len(expected) == 0 && len(here) > 0:
+		text = "All reports are already in."
+	case len(here) > 0:
+		text += " Already in: " + strings.Join(here, ", ") + "."
+	}
+	if len(missing) > 0 {
+		text += " Skipped because they have no active account: " + strings.Join(missing, ", ") + "."
+	}
+	return text
 }
 
 // quorum returns a Failure if the facilitator is missing or if all participants are

@@ -73,6 +73,9 @@ type Service struct {
 	// stores the end of the run. It may be called more than once for the same run.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 
+	// Decided returns what people decided about tasks since the given time, oldest first. The Agents
+	// of a decision contain only the task's assignee. Decided is optional.
+	Decided func(ctx context.Context, since time.Time) ([]Decision, error)
 	// Made returns the newest tasks that an agent created for others since the given time. Made,
 	// Reported, Sessions and Ran are optional. If one of them is nil, a report's Evidence does not
 	// contain its data.

@@ -14,16 +14,16 @@ import (
 	"wardroom/internal/search"
 )
 
-const columns = `id, team, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, action_items, escalations,
+const columns = `id, team, date, timezone, title, status, phase, facilitator, attempt, trigger_kind, blockers, decisions, action_items, escalations,
 	summary, digest, error_code, error_detail, agent_timeout_ms, deadline_ms, deadline_at, created_at, started_at, completed_at, updated_at, version`
 
 func scan(row db.Row) (Standup, error) {
 	s := Standup{Reports: []Report{}, Transcript: []Line{}}
-	var blockers, items, escalations string
+	var blockers, decisions, items, escalations string
 	var code, detail sql.NullString
 	var agentTimeout, deadline sql.NullInt64
 	err := row.Scan(&s.ID, &s.Team, &s.Date, &s.Timezone, &s.Title, &s.Status, &s.Phase, &s.Facilitator, &s.Attempt, &s.Trigger,
-		&blockers, &items, &escalations, &s.Summary, &s.Digest, &code, &detail,
+		&blockers, &decisions, &items, &escalations, &s.Summary, &s.Digest, &code, &detail,
 		&agentTimeout, &deadline, &s.DeadlineAt, &s.CreatedAt, &s.StartedAt, &s.CompletedAt, &s.UpdatedAt, &s.Version)
 	if err != nil {
 		return Standup{}, err
@@ -33,6 +33,9 @@ func scan(row db.Row) (Standup, error) {
 	}
 	s.agentTimeout, s.deadline = time.Duration(agentTimeout.Int64)*time.Millisecond, time.Duration(deadline.Int64)*time.Millisecond
 	if err := json.Unmarshal([]byte(blockers), &s.Blockers); err != nil {
+		return Standup{}, err
+	}
+	if err := json.Unmarshal([]byte(decisions), &s.Decisions); err != nil {
 		return Standup{}, err
 	}
 	if err := json.Unmarshal([]byte(items), &s.ActionItems); err != nil {
@@ -49,7 +52,7 @@ func (s Standup) values() []any {
 	}
 	return []any{
 		s.Team, s.Date, s.Timezone, s.Title, s.Status, s.Phase, s.Facilitator, s.Attempt, s.Trigger,
-		encode(s.Blockers), encode(s.ActionItems), encode(s.Escalations), s.Summary, s.Digest, code, detail,
+		encode(s.Blockers), encode(s.Decisions), encode(s.ActionItems), encode(s.Escalations), s.Summary, s.Digest, code, detail,
 		limitMillis(s.agentTimeout), limitMillis(s.deadline), s.DeadlineAt, s.CreatedAt, s.StartedAt, s.CompletedAt, s.UpdatedAt, s.Version,
 	}
 }
@@ -74,7 +77,7 @@ func encode[T any](list []T) string {
 // insert stores a new standup. It returns false if the team already has a standup on that day.
 func insert(ctx context.Context, tx *db.Tx, s Standup) (bool, error) {
 	n, err := tx.Exec(ctx, `
-		INSERT INTO standups (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		INSERT INTO standups (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team, date) DO NOTHING`, append([]any{s.ID}, s.values()...)...)
 	return n == 1, err
 }
@@ -85,7 +88,7 @@ func update(ctx context.Context, tx *db.Tx, s *Standup, now time.Time) error {
 	s.UpdatedAt = clock.At(now)
 	n, err := tx.Exec(ctx, `
 		UPDATE standups SET team = ?, date = ?, timezone = ?, title = ?, status = ?, phase = ?, facilitator = ?, attempt = ?, trigger_kind = ?,
-			blockers = ?, action_items = ?, escalations = ?, summary = ?, digest = ?, error_code = ?, error_detail = ?,
+			blockers = ?, decisions = ?, action_items = ?, escalations = ?, summary = ?, digest = ?, error_code = ?, error_detail = ?,
 			agent_timeout_ms = ?, deadline_ms = ?, deadline_at = ?, created_at = ?, started_at = ?, completed_at = ?, updated_at = ?, version = ?
 		WHERE id = ?`, append(s.values(), s.ID)...)
 	if err == nil && n == 0 {
