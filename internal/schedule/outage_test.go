@@ -87,13 +87,13 @@ func TestItemsNameTheirCause(t *testing.T) {
 			t.Errorf("the item of the missed slot is %+v", m)
 		}
 		h.at("10:06:00")
-		if m = <-raised; !strings.Contains(m.Detail, "The runtime did not start it by 10:05 UTC.\n\nCheck that the gateway's automations are on.") {
+		if m = <-raised; !strings.HasPrefix(m.Detail, "The runtime did not start it by 10:05 UTC.\n\n") || !strings.Contains(m.Detail, "automations are on") {
 			t.Errorf("the item of a slot without a reason is %+v", m)
 		}
 		h.r.ended("j", "11:00:01", "11:00:09", "error", "run-11")
 		h.r.change(func() { h.r.runs[0].SessionKey = "agent:cto:cron:j:run:run-11" })
 		h.at("11:01:00")
-		if m = <-raised; m.Kind != inbox.JobFailed || m.Run == nil || *m.Run != (inbox.Run{SessionKey: "agent:cto:cron:j:run:run-11", RunID: "run-11"}) {
+		if m = <-raised; m.Kind != inbox.JobFailed || strings.HasPrefix(m.Detail, "The run at") || m.Run == nil || *m.Run != (inbox.Run{SessionKey: "agent:cto:cron:j:run:run-11", RunID: "run-11"}) {
 			t.Errorf("the item of the failed slot is %+v, its run %+v", m, m.Run)
 		}
 	})

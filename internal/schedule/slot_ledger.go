@@ -290,8 +290,8 @@ func (s *Service) reportChanges(ctx context.Context, tx *db.Tx, all []slotChange
 
 func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 MST") }
 
-// inboxItem returns the inbox item for a missed or failed slot. It quotes text from the
-// runtime and from agents.
+// inboxItem returns the inbox item for a missed or failed slot. Its details begin with the reason,
+// which lists show. It quotes text from the runtime and from agents.
 func (n slotChange) inboxItem() inbox.NewItem {
 	m := inbox.NewItem{
 		Cause: cause(n.slot.State, n.slot.JobID), Kind: inbox.JobMissed, Severity: inbox.High,
@@ -304,7 +304,7 @@ func (n slotChange) inboxItem() inbox.NewItem {
 	if n.slot.State == Failed {
 		m.Kind = inbox.JobFailed
 		m.Title = fmt.Sprintf("The job %s failed", n.slot.Name)
-		m.Detail = fmt.Sprintf("The run at %s by agent %s failed: %s\n\nThis item is resolved when the next run succeeds.", times, n.slot.AgentID, n.slot.Reason)
+		m.Detail = fmt.Sprintf("%s\n\nThe run at %s by agent %s failed. This item is resolved when the next run succeeds.", n.slot.Reason, times, n.slot.AgentID)
 		if n.failed != nil && n.failed.SessionKey != "" {
 			m.Run = &inbox.Run{SessionKey: n.failed.SessionKey, RunID: n.failed.RunID}
 		}
@@ -315,8 +315,7 @@ func (n slotChange) inboxItem() inbox.NewItem {
 	if n.explained {
 		check = ""
 	}
-	m.Detail = fmt.Sprintf("It was due for agent %s at %s. %s\n\n%sTo run the job now, use Schedules. This item is resolved when the job runs.",
-		n.slot.AgentID, times, n.slot.Reason, check)
+	m.Detail = fmt.Sprintf("%s\n\nIt was due for agent %s at %s. %sThis item is resolved when the job runs.", n.slot.Reason, n.slot.AgentID, times, check)
 	return m
 }
 
