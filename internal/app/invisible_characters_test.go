@@ -138,6 +138,11 @@ func (v *invisibles) ways() map[string]wayIn {
 		key := task(n)
 		return "/api/v1/tasks/" + key + "/comments/" + decode[struct{ ID string }](o.post("/api/v1/tasks/"+key+"/comments", map[string]any{"body": "x"}).want(http.StatusCreated)).ID
 	}
+	reviewed := func(n int) string {
+		at := taskAt("/")(n)
+		o.patch(strings.TrimSuffix(at, "/"), map[string]any{"status": "review"}).want(http.StatusOK)
+		return at + "send-back"
+	}
 	session := "/api/v1/agentrt/sessions/agent:cto:whispers"
 	price := map[string]any{"version": 1, "prices": []any{map[string]any{"provider": "p", "model": "m", "from": "2026-01-01", "input": "1", "output": "1", "cache_read": "1", "cache_write": "1", "other": "1"}}}
 	team := func(n int) map[string]any {
@@ -162,6 +167,8 @@ func (v *invisibles) ways() map[string]wayIn {
 		"POST /api/v1/tasks /description":                      {target: at("/api/v1/tasks"), body: with(map[string]any{"title": "x"}), taken: true},
 		"POST /api/v1/tasks/{id}/comments /body":               {target: taskAt("/comments"), body: none, taken: true},
 		"PATCH /api/v1/tasks/{id}/comments/{comment_id} /body": {target: comment, body: none, taken: true},
+		"POST /api/v1/tasks/{id}/decide /text":                 {target: taskAt("/decide"), body: with(map[string]any{"dispatch": true}), taken: true},
+		"POST /api/v1/tasks/{id}/send-back /text":              {target: reviewed, body: none, taken: true},
 		"POST /api/v1/tasks/{id}/dispatch /note":               {target: taskAt("/dispatch"), body: none, taken: true},
 		"POST /api/v1/users/{id}/keys /name":                   {target: at("/api/v1/users/cto@example.com/keys"), body: none},
 		"POST /api/v1/auth/login /email":                       {target: at("/api/v1/auth/login"), body: with(map[string]any{"password": "x"}), before: "x@"},

@@ -27,7 +27,7 @@ func (o outage) String() string {
 	case o.restarted && from == to:
 		return "The runtime restarted at " + to + "."
 	case o.restarted:
-		return "The gateway was away from " + from + " to " + to + ", and the runtime restarted."
+		return "The gateway was offline from " + from + " to " + to + ", and the runtime restarted."
 	}
 	return "Wardroom had no connection to the gateway from " + from + " to " + to + "."
 }

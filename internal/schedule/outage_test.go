@@ -24,7 +24,7 @@ func lost(when string) mirror.Event {
 // A missed slot says what Wardroom knows of the reason.
 func TestWhyMissed(t *testing.T) {
 	t.Parallel()
-	const away = "The gateway was away from 2026-11-20 08:50 UTC to 2026-11-20 09:10 UTC, and the runtime restarted."
+	const away = "The gateway was offline from 2026-11-20 08:50 UTC to 2026-11-20 09:10 UTC, and the runtime restarted."
 	for _, tt := range []struct {
 		name  string
 		known string // end of the last reading, at which the process was a; empty for none
@@ -83,7 +83,7 @@ func TestItemsNameTheirCause(t *testing.T) {
 		h.Receive(connected("09:04:00", "b"))
 		h.at("09:06:00")
 		m := <-raised
-		if m.Kind != inbox.JobMissed || m.Run != nil || !strings.Contains(m.Detail, "away from 2026-11-20 08:58 UTC to 2026-11-20 09:01 UTC, and the runtime restarted.") || strings.Contains(m.Detail, "automations") {
+		if m.Kind != inbox.JobMissed || m.Run != nil || !strings.Contains(m.Detail, "offline from 2026-11-20 08:58 UTC to 2026-11-20 09:01 UTC, and the runtime restarted.") || strings.Contains(m.Detail, "automations") {
 			t.Errorf("the item of the missed slot is %+v", m)
 		}
 		h.at("10:06:00")

@@ -76,7 +76,7 @@ type Standup struct {
 	Facilitator string       `json:"facilitator" doc:"The agent_id of the facilitator."`
 	Reports     []Report     `json:"reports" nullable:"false" doc:"One report per participant, in the order in which they are asked."`
 	Blockers    []Blocker    `json:"blockers" nullable:"false"`
-	Decisions   []Decision   `json:"decisions" nullable:"false" doc:"What people decided since the team's last standup. The agents concerned and the facilitator are told."`
+	Decisions   []Decision   `json:"decisions" nullable:"false" doc:"What people decided since the team's last standup. Wardroom passes it on to the agents concerned and to the facilitator."`
 	ActionItems []ActionItem `json:"action_items" nullable:"false"`
 	Escalations []Escalation `json:"escalations" nullable:"false" doc:"Issues that the facilitator passed to a human."`
 	Summary     *string      `json:"summary" doc:"The facilitator's summary."`
