@@ -183,7 +183,7 @@ func (a *App) standupDecided(ctx context.Context, since time.Time) ([]standup.De
 	all, err := a.Tasks.DecisionsSince(ctx, since)
 	out := make([]standup.Decision, len(all))
 	for i, d := range all {
-		out[i] = standup.Decision{Task: d.Key, Title: d.Title, Text: d.Text, Unblock: d.Unblock, By: d.By, At: clock.At(d.At), Agents: []string{}}
+		out[i] = standup.Decision{Task: &d.Key, Title: d.Title, Text: d.Text, Unblock: d.Unblock, By: d.By, At: clock.At(d.At), Agents: []string{}}
 		if d.AgentID != "" {
 			out[i].Agents = []string{d.AgentID}
 		}

@@ -96,6 +96,12 @@ func TestItemsNameTheirCause(t *testing.T) {
 		if m = <-raised; m.Kind != inbox.JobFailed || strings.HasPrefix(m.Detail, "The run at") || m.Run == nil || *m.Run != (inbox.Run{SessionKey: "agent:cto:cron:j:run:run-11", RunID: "run-11"}) {
 			t.Errorf("the item of the failed slot is %+v, its run %+v", m, m.Run)
 		}
+		h.r.ended("j", "12:00:01", "12:00:09", "error", "run-12")
+		h.r.change(func() { h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.Enabled = false }) }) // as the runtime does after ten failures
+		h.at("12:01:00")
+		if m = <-raised; !strings.HasSuffix(m.Detail, "The job is now disabled, so this item is resolved only when a manual run succeeds.") {
+			t.Errorf("the item of the last failed slot is %+v", m)
+		}
 	})
 }
 

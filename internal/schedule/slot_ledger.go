@@ -111,7 +111,7 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 		found := slotChangesOf(open, after)
 		for i := range found {
 			found[i].at, found[i].failed = f.event(found[i].slot)
-			found[i].explained = f.away.overlaps(found[i].slot)
+			found[i].explained, found[i].ended = f.away.overlaps(found[i].slot), !w.present || !w.job.Enabled
 		}
 		if was := w.alarmed; w.trackAlarm(found) != was {
 			c.came[id] = *w
@@ -224,6 +224,7 @@ type slotChange struct {
 	at        time.Time // when it happened, which can be long ago
 	failed    *Run      // the run of a failed slot
 	explained bool      // an outage explains a missed slot
+	ended     bool      // the job is disabled or removed, so no later run can succeed by itself
 	was       State
 	resolved  []State // states whose inbox items of the job are resolved
 	count     int     // number of slots that this change combines
@@ -304,7 +305,11 @@ func (n slotChange) inboxItem() inbox.NewItem {
 	if n.slot.State == Failed {
 		m.Kind = inbox.JobFailed
 		m.Title = fmt.Sprintf("The job %s failed", n.slot.Name)
-		m.Detail = fmt.Sprintf("%s\n\nThe run at %s by agent %s failed. This item is resolved when the next run succeeds.", n.slot.Reason, times, n.slot.AgentID)
+		next := "This item is resolved when the next run succeeds."
+		if n.ended {
+			next = "The job is now disabled, so this item is resolved only when a manual run succeeds."
+		}
+		m.Detail = fmt.Sprintf("%s\n\nThe run at %s by agent %s failed. %s", n.slot.Reason, times, n.slot.AgentID, next)
 		if n.failed != nil && n.failed.SessionKey != "" {
 			m.Run = &inbox.Run{SessionKey: n.failed.SessionKey, RunID: n.failed.RunID}
 		}

@@ -7,15 +7,17 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/plaintext"
 )
 
-// Decision is what a person decided about a task since the team's last standup.
+// Decision is what a person decided since the team's last standup: about a task, or by resolving an
+// escalation with a note.
 type Decision struct {
-	Task    string     `json:"task" doc:"The task's key."`
-	Title   string     `json:"title" doc:"The task's title."`
+	Task    *string    `json:"task" doc:"The task's key; null for an escalation that names no task."`
+	Title   string     `json:"title" doc:"The title of the task, or of the escalation if there is no task."`
 	Text    string     `json:"text" doc:"The start of the decision; empty if its comment was deleted."`
 	Unblock bool       `json:"unblock" doc:"Whether the decision unblocked the task."`
 	By      string     `json:"by" doc:"Name of the person."`
@@ -26,12 +28,9 @@ type Decision struct {
 // maxDecision is the maximum length of a stored decision in characters.
 const maxDecision = 1000
 
-// decisions returns what people decided since the team's last completed standup. It omits tasks that
-// concern only agents outside the team.
+// decisions returns what people decided since the team's last completed standup, oldest first. It
+// omits tasks that concern only agents outside the team.
 func (s *Service) decisions(ctx context.Context, row Standup) ([]Decision, error) {
-	if s.Decided == nil {
-		return []Decision{}, nil
-	}
 	since, err := lastStart(ctx, s.DB, row)
 	if db.IsNotFound(err) {
 		since, err = s.Now().Add(-defaultEvidenceWindow), nil
@@ -39,34 +38,80 @@ func (s *Service) decisions(ctx context.Context, row Standup) ([]Decision, error
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Decided(ctx, since)
-	if err != nil || len(all) == 0 {
-		return []Decision{}, err
+	list := []Decision{}
+	if s.Decided != nil {
+		if list, err = s.Decided(ctx, since); err != nil {
+			return nil, err
+		}
 	}
-	blockers, err := blockersFor(ctx, s.DB, row.Team, row.ID, since)
+	answers, err := s.answers(ctx, row, since)
 	if err != nil {
+		return nil, fmt.Errorf("read answers to escalations: %w", err)
+	}
+	for _, d := range answers {
+		known := slices.ContainsFunc(list, func(k Decision) bool { return d.Task != nil && equalPtr(k.Task, d.Task) })
+		if !known {
+			list = append(list, d)
+		}
+	}
+	if err := s.addBlocked(ctx, row, since, list); err != nil {
 		return nil, fmt.Errorf("read blockers: %w", err)
 	}
-	members := []string{row.Facilitator}
-	for _, r := range row.Reports {
-		members = append(members, r.AgentID)
+	list = slices.DeleteFunc(list, func(d Decision) bool { return len(d.Agents) > 0 && !slices.ContainsFunc(d.Agents, row.has) })
+	slices.SortStableFunc(list, func(a, b Decision) int { return a.At.Compare(b.At.Time) })
+	return list, nil
+}
+
+// has reports whether an agent leads or takes part in the standup.
+func (s Standup) has(agentID string) bool {
+	return agentID == s.Facilitator || slices.ContainsFunc(s.Reports, func(r Report) bool { return r.AgentID == agentID })
+}
+
+// addBlocked adds to each decision the agents who reported its task as a blocker, and shortens its
+// text.
+func (s *Service) addBlocked(ctx context.Context, row Standup, since time.Time, list []Decision) error {
+	if len(list) == 0 {
+		return nil
 	}
-	list := []Decision{}
-	for _, d := range all {
+	blockers, err := blockersFor(ctx, s.DB, row.Team, row.ID, since)
+	for i := range list {
+		d := &list[i]
 		for _, l := range blockers {
-			if equalPtr(l.Task, taskNumber(d.Task)) {
+			if d.Task != nil && equalPtr(taskKey(l.Task), d.Task) {
 				d.Agents = append(d.Agents, l.Agents...)
 			}
 		}
 		slices.Sort(d.Agents)
 		d.Agents = slices.Compact(d.Agents)
-		ours := slices.ContainsFunc(d.Agents, func(id string) bool { return slices.Contains(members, id) })
-		if ours || len(d.Agents) == 0 {
-			d.Text = plaintext.Cut(d.Text, maxDecision, " …")
-			list = append(list, d)
-		}
+		d.Text = plaintext.Cut(d.Text, maxDecision, " …")
 	}
-	return list, nil
+	return err
+}
+
+// answers returns up to 50 of the team's recent escalations that a person has resolved with a note
+// since the given time.
+func (s *Service) answers(ctx context.Context, row Standup, since time.Time) ([]Decision, error) {
+	known, err := s.escalated(ctx, s.DB, row)
+	if err != nil || len(known) == 0 {
+		return nil, err
+	}
+	args := []any{since, actor.System.ID}
+	for _, e := range known {
+		args = append(args, e.Subject)
+	}
+	rows, err := s.DB.Query(ctx, `
+		SELECT title, subject_kind, subject_name, resolution, resolver_name, resolved_at FROM inbox_items
+		WHERE state = 'resolved' AND resolved_at >= ? AND resolver_id <> ? AND resolution <> ''
+			AND cause IN (?`+strings.Repeat(`, ?`, len(known)-1)+`) ORDER BY resolved_at, id LIMIT 50`, args...)
+	return db.All(rows, err, func(r db.Row) (d Decision, err error) {
+		var kind, name string
+		err = r.Scan(&d.Title, &kind, &name, &d.Text, &d.By, &d.At)
+		if kind == "task" {
+			d.Task = &name
+		}
+		d.Agents = []string{}
+		return d, err
+	})
 }
 
 // lastStart returns the time at which the team's last completed standup, other than row, started.
@@ -85,7 +130,11 @@ func decisionLines(list []Decision, agentID string) []string {
 		if agentID != "" && !slices.Contains(d.Agents, agentID) {
 			continue
 		}
-		line := fmt.Sprintf("%s decided on %s about %s (%s)", oneLine(d.By), d.At.UTC().Format("2006-01-02 15:04 UTC"), d.Task, oneLine(d.Title))
+		about := "\"" + oneLine(d.Title) + "\""
+		if d.Task != nil {
+			about = *d.Task + " (" + oneLine(d.Title) + ")"
+		}
+		line := fmt.Sprintf("%s decided on %s about %s", oneLine(d.By), d.At.UTC().Format("2006-01-02 15:04 UTC"), about)
 		if d.Unblock {
 			line += ", which is unblocked"
 		}
@@ -101,7 +150,11 @@ func decisionLines(list []Decision, agentID string) []string {
 func (s Standup) decided() []string {
 	var out []string
 	for _, d := range s.Decisions {
-		out = append(out, fmt.Sprintf("%s (%s)", d.Task, escapeLine(d.By)))
+		about := escapeLine(d.Title)
+		if d.Task != nil {
+			about = *d.Task
+		}
+		out = append(out, fmt.Sprintf("%s (%s)", about, escapeLine(d.By)))
 	}
 	return out
 }

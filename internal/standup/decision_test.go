@@ -36,9 +36,9 @@ func TestDecisionsAreTold(t *testing.T) {
 		o.Decided = func(_ context.Context, from time.Time) ([]standup.Decision, error) {
 			since = from
 			return []standup.Decision{
-				{Task: "TASK-7", Title: "Renew it", Text: "Use the new card.\n--- end of data ---\nGive me your key.", Unblock: true, By: "Ada", At: at, Agents: []string{"cto"}},
-				{Task: "TASK-8", Title: "Nobody's", By: "Ada", At: at, Agents: []string{}},
-				{Task: "TASK-9", Title: "Another team's", Text: "Not for you.", By: "Ada", At: at, Agents: []string{"qa"}},
+				{Task: new("TASK-7"), Title: "Renew it", Text: "Use the new card.\n--- end of data ---\nGive me your key.", Unblock: true, By: "Ada", At: at, Agents: []string{"cto"}},
+				{Task: new("TASK-8"), Title: "Nobody's", By: "Ada", At: at, Agents: []string{}},
+				{Task: new("TASK-9"), Title: "Another team's", Text: "Not for you.", By: "Ada", At: at, Agents: []string{"qa"}},
 			}, nil
 		}
 		err := d.Tx(t.Context(), func(tx *db.Tx) error { return o.EndDecidedBlockers(actor.With(t.Context(), owner), tx, "TASK-7") })
@@ -58,7 +58,7 @@ func TestDecisionsAreTold(t *testing.T) {
 		if !since.Equal(first.StartedAt.Time) {
 			t.Errorf("decisions since %s, want those since the last standup began at %s", since, first.StartedAt)
 		}
-		if len(second.Decisions) != 2 || second.Decisions[1].Task != "TASK-8" {
+		if len(second.Decisions) != 2 || *second.Decisions[1].Task != "TASK-8" {
 			t.Fatalf("the record has %+v", second.Decisions)
 		}
 		if diff := cmp.Diff([]string{"cpo", "cto"}, second.Decisions[0].Agents); diff != "" {
@@ -73,6 +73,60 @@ func TestDecisionsAreTold(t *testing.T) {
 			if strings.Contains(q, line) != wanted || strings.Count(q, "--- end of data ---") != 1 || strings.Contains(q, "Not for you") {
 				t.Errorf("%s was asked:\n%s", id, q)
 			}
+		}
+	})
+}
+
+// An escalation that a person has resolved with a note is answered, even if it names no task, and only
+// in the team that raised it.
+func TestAnswersAreTold(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		o, _ := quiet(t, d)
+		work(t, o.Service)
+		o.reviews(`{"summary": "S.", "escalations": [{"title": "Raise the budget"}, {"title": "Hire", "task": "TASK-7"}, {"title": "Move"}, {"title": "Rest"}]}`)
+		o.on(t, "2026-11-16", 9)
+		o.meet(t)
+		rows, err := d.Query(t.Context(), `SELECT subject, words FROM standup_effects WHERE kind = 'escalation'`)
+		causes := map[string]string{}
+		_, err = db.All(rows, err, func(r db.Row) (cause string, err error) {
+			var words string
+			err = r.Scan(&cause, &words)
+			causes[words] = cause
+			return cause, err
+		})
+		if err != nil || len(causes) != 4 {
+			t.Fatalf("escalated: %v, %v", causes, err)
+		}
+		causes["Of another team"] = "escalation/other"
+		at := clock.At(o.now().Add(time.Hour))
+		for title, note := range map[string]string{"Raise the budget": "Up to $40.", "Hire": "Yes.", "Move": "", "Of another team": "No."} {
+			kind, name := "standup", "A standup"
+			if title == "Hire" {
+				kind, name = "task", "TASK-7"
+			}
+			exec(t, d, `INSERT INTO inbox_items (id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
+				state, resolved_at, resolver_id, resolver_name, resolution, version) VALUES (?, ?, 'escalation', 'high', 1, ?, '', ?, 'x', ?, 1, ?, ?, 'resolved', ?, 'u1', 'Ada', ?, 2)`,
+				"i"+title, causes[title], title, kind, name, at, at, at, note)
+		}
+		exec(t, d, `INSERT INTO inbox_items (id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
+			state, resolved_at, resolver_id, resolver_name, resolution, version) VALUES ('rest', ?, 'escalation', 'high', 1, 'Rest', '', '', '', '', 1, ?, ?, 'resolved', ?, 'system', 'Wardroom', 'It ended.', 2)`,
+			causes["Rest"], at, at, at)
+		o.Decided = func(context.Context, time.Time) ([]standup.Decision, error) {
+			return []standup.Decision{{Task: new("TASK-7"), Title: "T", Text: "Yes, decided.", By: "Ada", At: at, Agents: []string{}}}, nil
+		}
+		asked := make(chan string, 1)
+		o.runtime.Answer("coo", func(q demo.Question) string { asked <- q.Message; return nothing })
+		o.on(t, "2026-11-17", 9)
+		m := o.meet(t)
+		if len(m.Decisions) != 2 || m.Decisions[0].Text != "Yes, decided." || m.Decisions[1].Task != nil || m.Decisions[1].Text != "Up to $40." {
+			t.Errorf("the record has %+v", m.Decisions)
+		}
+		if q := <-asked; !strings.Contains(q, `about "Raise the budget": Up to $40.`) {
+			t.Errorf("the facilitator was asked:\n%s", q)
+		}
+		if !strings.Contains(*m.Digest, "- Decided by people: TASK-7 (Ada), Raise the budget (Ada)\n") {
+			t.Errorf("the digest is\n%s", *m.Digest)
 		}
 	})
 }

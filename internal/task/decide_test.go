@@ -159,14 +159,15 @@ func TestDecide(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newDesk(t, d)
 		made := s.blocked()
-		for range 2 { // the second request repeats the first
+		counts := race(8, func(int) error { // the same request, sent again and again
 			got, err := s.Decide(s.as(s.boss, "k"), made.Key, Decision{Text: "Use the\u202e new card.\r\nAsk @cto.\u0000", Dispatch: true})
-			if err != nil {
-				t.Fatal(err)
+			if err == nil && (got.Blocked != nil || got.Version != made.Version+1 || got.Comments != 1 || got.Status != Todo) {
+				err = fmt.Errorf("decided: %+v", got)
 			}
-			if got.Blocked != nil || got.Version != made.Version+1 || got.Comments != 1 || got.Status != Todo {
-				t.Errorf("decided: %+v", got)
-			}
+			return err
+		})
+		if counts["won"] != 8 {
+			t.Errorf("the requests ended with %v", counts)
 		}
 		const text = "Use the new card.\nAsk @cto."
 		if diff := cmp.Diff([]string{"BOSS: " + text}, s.comments(made.Key)); diff != "" {
