@@ -128,16 +128,18 @@ func TestReviewsReachTheInbox(t *testing.T) {
 		owner.hire("cto")
 		agent := s.login("cto@example.com")
 		system := actor.With(t.Context(), actor.System)
-		// since sets for how many hours the task has been in review.
-		since := func(key string, hours int) {
+		// since sets for how many hours the task has been in review, and returns since when.
+		since := func(key string, hours int) clock.Time {
 			t.Helper()
+			at := clock.At(time.Now().Add(-time.Duration(hours) * time.Hour))
 			owner.patch("/api/v1/tasks/"+key, map[string]any{"status": "review"}).want(http.StatusOK)
 			if err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
-				_, err := tx.Exec(t.Context(), `UPDATE tasks SET moved_at = ? WHERE id = ?`, clock.At(time.Now().Add(-time.Duration(hours)*time.Hour)), owner.task(key).ID)
+				_, err := tx.Exec(t.Context(), `UPDATE tasks SET moved_at = ?, created_at = ? WHERE id = ?`, at, at, owner.task(key).ID)
 				return err
 			}); err != nil {
 				t.Fatal(err)
 			}
+			return at
 		}
 		inReview := func(title string, hours int) string {
 			made := owner.handed("cto", title)
@@ -162,7 +164,7 @@ func TestReviewsReachTheInbox(t *testing.T) {
 		old, older, moved, away, gone := inReview("Old", 25), inReview("Older", 73), inReview("Moved", 25), inReview("Away", 25), inReview("Gone", 25)
 		told := owner.handed("cto", "Told")
 		agent.post("/api/v1/tasks/"+told.Key+"/reports", map[string]any{"kind": "done", "text": "It is\n# done"}).want(http.StatusOK)
-		since(told.Key, 25)
+		before := since(told.Key, 25)
 		first := map[string]string{old: "medium", older: "high", moved: "medium", away: "medium", gone: "medium", told.Key: "medium"}
 		wants("at first", first)
 		wants("at the second look", first)
@@ -188,12 +190,15 @@ func TestReviewsReachTheInbox(t *testing.T) {
 		for _, i := range owner.inboxOf(inbox.TaskReview, "resolved") {
 			notes[i.Subject.Name] = i.Resolution.By.ID + ": " + i.Resolution.Note
 		}
-		me := decode[struct{ ID string }](owner.get("/api/v1/auth/me")).ID
 		if want := map[string]string{
-			told.Key: me + ": Approved.", moved: "system: " + moved + " has left review.", away: "system: " + away + " is archived.", gone: "system: " + gone + " was deleted.",
+			told.Key: "system: " + nameOf(owner) + " approved it.", moved: "system: " + moved + " has left review.", away: "system: " + away + " is archived.", gone: "system: " + gone + " was deleted.",
 		}; !maps.Equal(notes, want) {
 			t.Errorf("resolved with %v, want %v", notes, want)
 		}
+
+		// An approval that is undone brings the item back.
+		owner.patch("/api/v1/tasks/"+told.Key, map[string]any{"status": "review", "moved_at": before}).want(http.StatusOK)
+		wants("after the approval was undone", map[string]string{old: "high", older: "high", told.Key: "medium"})
 
 		// An item that a person has resolved stays resolved until the task comes back to review.
 		for _, i := range owner.inboxOf(inbox.TaskReview, "open") {

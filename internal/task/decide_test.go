@@ -49,6 +49,9 @@ func newDesk(t *testing.T, d *db.DB) *desk {
 	s.ResolveAbout = func(ctx context.Context, tx *db.Tx, id, note string, kinds ...inbox.Kind) error {
 		return errors.Join(s.inbox.ResolveAbout(ctx, tx, id, note, kinds...), fail("inbox"))
 	}
+	s.Resolve = func(ctx context.Context, tx *db.Tx, cause, why string) error {
+		return errors.Join(s.inbox.ResolveCause(ctx, tx, cause, why), fail("inbox"))
+	}
 	s.AckAbout = s.inbox.AckAbout
 	s.EndBlockers = func(_ context.Context, tx *db.Tx, key string) error {
 		tx.Committed(func() { s.ended = append(s.ended, key) })
@@ -92,7 +95,11 @@ func (s *desk) raise(about Task, kinds ...inbox.Kind) {
 	s.t.Helper()
 	err := s.DB.Tx(s.t.Context(), func(tx *db.Tx) error {
 		for _, k := range kinds {
-			m := inbox.NewItem{Cause: string(k) + about.ID, Kind: k, Severity: inbox.High, Title: about.Key, Subject: about.Subject()}
+			cause := string(k) + about.ID
+			if k == inbox.TaskReview {
+				cause = reviewCause + about.ID
+			}
+			m := inbox.NewItem{Cause: cause, Kind: k, Severity: inbox.High, Title: about.Key, Subject: about.Subject()}
 			if err := s.inbox.Raise(s.t.Context(), tx, m); err != nil {
 				return err
 			}
@@ -300,7 +307,7 @@ func TestReview(t *testing.T) {
 				t.Errorf("approved: %+v, %v", got, err)
 			}
 		}
-		if diff := cmp.Diff([]string{"task_review TASK-1 resolved by ADA: Approved."}, s.items()); diff != "" {
+		if diff := cmp.Diff([]string{"task_review TASK-1 resolved by Wardroom: ADA approved it."}, s.items()); diff != "" {
 			t.Error(diff)
 		}
 		if _, err := s.Approve(s.as(s.boss, ""), first.Key); !errors.Is(err, ErrNotInReview) || fault.Of(err).Facts["status"] != Done {

@@ -35,7 +35,7 @@ func (s *Service) Approve(ctx context.Context, ref string) (Task, error) {
 		if err := record(ctx, tx, events); err != nil {
 			return Task{}, err
 		}
-		return t, s.answerReview(ctx, tx, t, "Approved.")
+		return t, s.endReview(ctx, tx, t, "approved it")
 	})
 }
 
@@ -61,7 +61,7 @@ func (s *Service) SendBack(ctx context.Context, ref string, r Return) (Task, err
 		if err != nil {
 			return Task{}, err
 		}
-		if err := s.answerReview(ctx, tx, t, text); err != nil {
+		if err := s.endReview(ctx, tx, t, "sent it back"); err != nil {
 			return Task{}, err
 		}
 		if s.Send != nil && actor.From(ctx).Role.May(actor.DispatchTasks) {
@@ -90,12 +90,13 @@ func findInReview(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	return t, err
 }
 
-// answerReview resolves the inbox item for a task that waits for review.
-func (s *Service) answerReview(ctx context.Context, tx *db.Tx, t Task, note string) error {
-	if s.ResolveAbout == nil {
+// endReview resolves the inbox item for a task that is no longer in review, on behalf of Wardroom: if
+// the move is undone, the item is raised again. The text did says what the caller did.
+func (s *Service) endReview(ctx context.Context, tx *db.Tx, t Task, did string) error {
+	if s.Resolve == nil {
 		return nil
 	}
-	return s.ResolveAbout(ctx, tx, t.ID, note, inbox.TaskReview)
+	return s.Resolve(ctx, tx, reviewCause+t.ID, actor.From(ctx).Name+" "+did+".")
 }
 
 const (
@@ -119,16 +120,17 @@ func (s *Service) WatchReviews(ctx context.Context) error {
 }
 
 // longInReview returns the inbox items for up to 100 tasks that must be raised because they have
-// been in review for a long time. A task must be raised if no item has been raised since it moved
-// to review, or if its open item now needs a higher severity. The time of an item is the time at
-// which the task moved to review.
+// been in review for a long time. A task must be raised if it has no open item and no person has
+// resolved one since it moved to review, or if its open item now needs a higher severity. The time
+// of an item is the time at which the task moved to review.
 func longInReview(ctx context.Context, q db.Queryer, now time.Time) ([]inbox.NewItem, error) {
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.title, t.moved_at FROM tasks t
 		WHERE t.status = 'review' AND t.archived_at IS NULL AND t.moved_at <= ? AND (
-			NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '`+reviewCause+`' || t.id AND (i.last_at >= t.moved_at OR i.state <> 'resolved'))
+			NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '`+reviewCause+`' || t.id
+				AND (i.state <> 'resolved' OR i.last_at >= t.moved_at AND i.resolver_id <> ?))
 			OR t.moved_at <= ? AND EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '`+reviewCause+`' || t.id AND i.state <> 'resolved' AND i.severity = ?))
-		LIMIT 100`, clock.At(now.Add(-reviewLong)), clock.At(now.Add(-reviewVeryLong)), ordinary)
+		LIMIT 100`, clock.At(now.Add(-reviewLong)), actor.System.ID, clock.At(now.Add(-reviewVeryLong)), ordinary)
 	tasks, err := db.All(rows, err, func(row db.Row) (t Task, err error) {
 		err = row.Scan(&t.ID, &t.number, &t.Title, &t.MovedAt)
 		t.Key = keyOf(t.number)
