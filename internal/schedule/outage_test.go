@@ -41,6 +41,7 @@ func TestWhyMissed(t *testing.T) {
 		{"Wardroom was down", "08:50:00", []mirror.Event{connected("09:10:00", "a")}, "Wardroom had no connection to the gateway from 2026-11-20 08:50 UTC to 2026-11-20 09:10 UTC."},
 		{"Wardroom restarted", "08:59:30", []mirror.Event{connected("09:00:30", "a")}, "The runtime did not start it by 09:05 UTC."},
 		{"both restarted", "08:50:00", []mirror.Event{connected("09:10:00", "b")}, away},
+		{"read since by another replica", "09:04:00", []mirror.Event{connected("09:02:00", "b")}, "The runtime did not start it by 09:05 UTC."},
 		{"the first start", "", []mirror.Event{connected("09:10:00", "b")}, "The runtime did not start it by 09:05 UTC."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
