@@ -1165,6 +1165,26 @@ export interface paths {
         patch: operations["patch-tasks-by-id"];
         trace?: never;
     };
+    "/api/v1/tasks/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve a task in review
+         * @description The task moves from review to done, and its inbox item is resolved. Agents cannot approve tasks.
+         */
+        post: operations["post-tasks-by-id-approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{id}/archive": {
         parameters: {
             query?: never;
@@ -1245,6 +1265,26 @@ export interface paths {
         head?: never;
         /** Edit your comment */
         patch: operations["patch-tasks-by-id-comments-by-comment-id"];
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/decide": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide what to do about a task
+         * @description Everything happens or nothing does. The text becomes your comment on the task. The task is unblocked, the standups' blockers that name it end, and the unresolved inbox items of the kinds escalation, old_blocker, and task_blocked about it are resolved with the text as the note. With unblock set to false, the task stays blocked and these items are acknowledged. The next standup tells the team what you decided.
+         */
+        post: operations["post-tasks-by-id-decide"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/tasks/{id}/dispatch": {
@@ -1347,6 +1387,26 @@ export interface paths {
          * @description The task returns to the board unchanged. If it is done, the waiting period before it is archived automatically starts over.
          */
         post: operations["post-tasks-by-id-restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/send-back": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a task in review back
+         * @description The text becomes your comment on the task, the task moves from review to in_progress, and its inbox item is resolved. If the task is assigned to an active agent, a gateway is configured, and you have the dispatch_tasks permission, the task is also dispatched, in the same session as before, with the text as a note. If the agent's last run has not ended, the request is refused.
+         */
+        post: operations["post-tasks-by-id-send-back"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2625,7 +2685,7 @@ export interface components {
             first_at: string;
             id: string;
             /** @enum {string} */
-            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "gateway_trouble" | "pairing_pending";
+            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "task_review" | "gateway_trouble" | "pairing_pending";
             /**
              * Format: date-time
              * @description When the cause last occurred.
@@ -2634,6 +2694,8 @@ export interface components {
             last_at: string;
             /** @description How the item was resolved; null unless state is resolved. */
             resolution: components["schemas"]["InboxResolution"] | null;
+            /** @description The run that the item is about; null if none is known. */
+            run: components["schemas"]["InboxRun"] | null;
             /**
              * @description Highest severity since the item was last opened.
              * @enum {string}
@@ -2674,6 +2736,12 @@ export interface components {
         InboxResolveInputBody: {
             /** @description How the item was resolved. */
             note?: string;
+        };
+        InboxRun: {
+            /** @description Empty if unknown. */
+            run_id: string;
+            /** @example agent:cto:cron:3f0c */
+            session_key: string;
         };
         InboxSnoozeInputBody: {
             /**
@@ -3381,6 +3449,8 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             deadline_at: string | null;
+            /** @description What people decided since the team's last standup. Wardroom passes it on to the agents concerned and to the facilitator. */
+            decisions: components["schemas"]["StandupDecision"][];
             /** @description The facts of the standup, compiled by Wardroom without a model. */
             digest: string | null;
             /** @description Why the standup failed; null unless status is error. */
@@ -3446,10 +3516,10 @@ export interface components {
             /** @description The days on which it was reported; the latest 100. */
             days: string[];
             /**
-             * @description Why it ended. unblocked, done, archived and deleted say what happened to its task. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team.
+             * @description Why it ended. unblocked, done, archived and deleted say what happened to its task. decided: a person decided about its task and unblocked it. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team.
              * @enum {string|null}
              */
-            ended_why: "unblocked" | "done" | "archived" | "deleted" | "unnamed" | "left" | null;
+            ended_why: "unblocked" | "done" | "archived" | "deleted" | "unnamed" | "left" | "decided" | null;
             /**
              * Format: date
              * @description The day on which it was added to the inbox.
@@ -3522,6 +3592,25 @@ export interface components {
              */
             says: "done" | "not_done" | "in_progress" | "blocked" | "unblocked";
             task: string;
+        };
+        StandupDecision: {
+            /** @description The agents concerned: the task's assignee, and those who reported the task as a blocker. */
+            agents: string[];
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string;
+            /** @description Name of the person. */
+            by: string;
+            /** @description The task's key; null for an escalation that names no task. */
+            task: string | null;
+            /** @description The start of the decision; empty if its comment was deleted. */
+            text: string;
+            /** @description The title of the task, or of the escalation if there is no task. */
+            title: string;
+            /** @description Whether the decision unblocked the task. */
+            unblock: boolean;
         };
         StandupEscalation: {
             detail: string;
@@ -4203,6 +4292,14 @@ export interface components {
             /** @description Markdown. @agent_id and @name mention a user, except in code. */
             body: string;
         };
+        TaskDecision: {
+            /** @description Whether to dispatch the task to its agent now, with the text as a note. Requires the dispatch_tasks permission. */
+            dispatch?: boolean;
+            /** @description What to do, as Markdown. @agent_id and @name mention a user, except in code. */
+            text: string;
+            /** @description Whether the decision removes what blocks the task. Default: true. */
+            unblock?: boolean;
+        };
         TaskDispatch: {
             /** @description Agent that got the task; the assignee may have changed since. */
             agent_id: string;
@@ -4360,6 +4457,10 @@ export interface components {
             session_key?: string;
             /** @description Markdown. Required for progress and blocker; at most 2000 characters for blocker. */
             text?: string;
+        };
+        TaskReturn: {
+            /** @description What is missing, as Markdown. @agent_id and @name mention a user, except in code. */
+            text: string;
         };
         TaskTokens: {
             /** Format: int64 */
@@ -6899,7 +7000,7 @@ export interface operations {
                 /** @description Items in any of these states. Default: open and acked. */
                 state?: ("open" | "acked" | "snoozed" | "resolved")[] | null;
                 /** @description Items of any of these kinds. */
-                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "gateway_trouble" | "pairing_pending")[] | null;
+                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "task_review" | "gateway_trouble" | "pairing_pending")[] | null;
                 /** @description Items with any of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
                 /** @description Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches. */
@@ -8960,6 +9061,67 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "post-tasks-by-id-approve": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The task's ID or key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
+                    "Idempotency-Replayed"?: "true";
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `task_with_agent`: The task is currently dispatched to an agent. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. `task_not_found`: Task not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `task_not_in_review`: The task is not in review. `dependencies_unfinished`: The task depends on tasks that are not done. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
     "post-tasks-by-id-archive": {
         parameters: {
             query?: never;
@@ -9331,6 +9493,83 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "post-tasks-by-id-decide": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The task's ID or key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskDecision"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
+                    "Idempotency-Replayed"?: "true";
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `dispatch_not_allowed`: You may not send tasks to agents. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. `task_not_found`: Task not found. `task_not_found`: Task not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     "post-tasks-by-id-dispatch": {
         parameters: {
             query?: never;
@@ -9664,6 +9903,75 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-tasks-by-id-send-back": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The task's ID or key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskReturn"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
+                    "Idempotency-Replayed"?: "true";
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `task_not_found`: Task not found. `task_not_found`: Task not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `task_not_in_review`: The task is not in review. `dependencies_unfinished`: The task depends on tasks that are not done. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             default: components["responses"]["Problem"];
         };
     };
