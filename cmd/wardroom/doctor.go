@@ -80,7 +80,7 @@ func printFindings(w io.Writer, found gateway.Examination) {
 	}
 	switch {
 	case !found.Configured:
-		fmt.Fprintln(w, "No gateway is configured. Wardroom runs without one, but cannot reach any agents.\n  Fix: Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN.")
+		fmt.Fprintln(w, "No gateway is configured. Wardroom runs without one, but cannot reach any agents.\n  Fix: Connect one in the dashboard under Settings → Gateway, or set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN.")
 	case found.Failure != nil:
 		fmt.Fprintf(w, "Failed at %s: %s\n  Fix: %s\n", found.Failure.Layer, found.Failure.Cause, found.Failure.Fix)
 	default:

@@ -85,7 +85,7 @@ func TestDoctor(t *testing.T) {
 	t.Run("warns that it cannot read the stored device and runs the checks", func(t *testing.T) {
 		settings := with(gatewayToken)
 		settings["DATABASE_URL"] = "postgres://nobody@127.0.0.1:1/none?sslmode=disable"
-		doctor(t, settings).ends(0, "events     ok", "Warning (pairing): Could not read the device that Wardroom has stored", "ENCRYPTION_KEY")
+		doctor(t, settings).ends(0, "events     ok", "Warning (pairing): Could not read what Wardroom has stored about the gateway", "ENCRYPTION_KEY")
 	})
 	t.Run("ignores invalid settings that do not concern the connection", func(t *testing.T) {
 		settings := with(gatewayToken)

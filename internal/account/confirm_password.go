@@ -8,6 +8,7 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
 )
 
 // Changes to accounts that can manage other accounts require the caller's current password, so that
@@ -59,6 +60,23 @@ func (p *proof) allow(ctx context.Context, tx *db.Tx, was, is User, password boo
 		return ErrConfirm.With("This change affects an account that can manage other accounts. Send your password as current_password.")
 	}
 	return nil
+}
+
+// Confirm checks that the given password is the caller's current one, for a change of another
+// feature, and calls the function do. It passes do a function to call in the transaction that makes
+// the change. That function returns an error if the caller's account has changed meanwhile. The
+// text what names the change in the audit log. If the password is missing, Confirm returns
+// ErrConfirm; if it is wrong, Confirm counts a failed login and returns ErrPassword.
+func (s *Service) Confirm(ctx context.Context, password *string, what string, do func(check func(context.Context, *db.Tx) error) error) error {
+	if password == nil {
+		return ErrConfirm.With("Send your password as current_password.")
+	}
+	return s.confirmed(ctx, password, what, func(p *proof) error { return do(p.check) })
+}
+
+// ConfirmFaults returns the errors of Confirm.
+func ConfirmFaults() []*fault.Error {
+	return []*fault.Error{ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrBusy}
 }
 
 // confirmed checks that the given password is the caller's current one. It then calls the function

@@ -95,7 +95,7 @@ func usagePart(u gateway.Usage) usage.Part {
 // this machine, it returns an empty string.
 func (a *App) urlForAgents() string {
 	at := a.address.Load()
-	gateway, err := url.Parse(a.cfg.GatewayURL)
+	gateway, err := url.Parse(a.Gateway.Address())
 	if at == nil || err != nil {
 		return ""
 	}

@@ -34,6 +34,7 @@ import (
 	"wardroom/internal/schema"
 	"wardroom/internal/search"
 	"wardroom/internal/session"
+	"wardroom/internal/settings"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
 	"wardroom/internal/trouble"
@@ -79,6 +80,7 @@ type App struct {
 	Retention *retention.Service
 	Schedules *schedule.Service
 	Pairing   *pairing.Service
+	Settings  *settings.Service
 	Dispatch  *dispatch.Service
 	Trouble   *trouble.Service
 	Gateway   *gateway.Client
@@ -152,6 +154,9 @@ func (a *App) prepare(ctx context.Context) error {
 		a.log.InfoContext(ctx, "database migrated", "files", done)
 	}
 	if err := a.wire(); err != nil {
+		return err
+	}
+	if err := a.wireSettings(ctx); err != nil {
 		return err
 	}
 	if err := a.wirePairing(ctx); err != nil {
@@ -312,6 +317,7 @@ func (a *App) mount() error {
 	a.Standups.Mount(a.API)
 	a.Agents.Mount(a.API)
 	a.Pairing.Mount(a.API)
+	a.Settings.Mount(a.API)
 	a.Sessions.Mount(a.API)
 	a.Archive.Mount(a.API)
 	a.Schedules.Mount(a.API)
@@ -378,6 +384,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Usage.Run(inner) })
 	g.Go(func() error { return a.Archive.Run(inner) })
 	g.Go(func() error { return a.Schedules.Run(inner) })
+	g.Go(func() error { return a.Settings.Run(inner) })
 	g.Go(func() error { return a.Pairing.Run(inner) })
 	g.Go(func() error { return a.Trouble.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })

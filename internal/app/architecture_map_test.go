@@ -17,7 +17,7 @@ var plumbing = []string{
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "backup", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
-		"web", "account", "agent", "archive", "ask", "dispatch", "event", "gateway", "gateway/demo", "inbox", "mirror", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "standup", "task", "transcript", "trouble", "usage",
+		"web", "account", "agent", "archive", "ask", "dispatch", "event", "gateway", "gateway/demo", "inbox", "mirror", "pairing", "platform/config", "retention", "schedule", "schema", "search", "session", "settings", "standup", "task", "transcript", "trouble", "usage",
 	}, plumbing),
 	"archive": slices.Concat([]string{"gateway", "mirror", "search", "transcript"}, plumbing),
 
@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"schedule":       slices.Concat([]string{"event", "gateway", "inbox", "mirror"}, plumbing),
 	"search":         plumbing,
 	"session":        slices.Concat([]string{"event", "gateway", "inbox", "mirror", "transcript"}, plumbing),
+	"settings":       slices.Concat([]string{"event", "gateway"}, plumbing),
 	"standup":        slices.Concat([]string{"ask", "event", "gateway", "inbox", "search", "standup/answer"}, plumbing),
 	"standup/answer": {"platform/plaintext"},
 	"transcript":     {"gateway", "platform/clock", "platform/money"}, // shared by the sessions and their archive
@@ -65,7 +66,7 @@ var mayImport = map[string][]string{
 	"platform/page":      {"platform/fault"},
 	"platform/patch":     {},
 	"platform/plaintext": {},
-	"platform/vault":     {},
+	"platform/vault":     {"platform/fault"},
 	"platform/web":       {"platform/actor", "platform/encode", "platform/enum", "platform/fault", "platform/once", "platform/page"},
 
 	"test/faults":      {"gateway", "gateway/demo"},                                                                                                                                // the demo runtime with faults
@@ -77,7 +78,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "archive", "dispatch", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "trouble", "usage"}
+var features = []string{"account", "agent", "archive", "dispatch", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "settings", "standup", "standup/answer", "task", "trouble", "usage"}
 
 // owners names the package that writes each table. Any package may read any table.
 var owners = map[string]string{
@@ -106,6 +107,7 @@ var owners = map[string]string{
 	"search_texts":       "search",
 	"search_index":       "search",
 	"search_terms":       "search",
+	"settings":           "settings",
 	"stalled_runs":       "session",
 	"standups":           "standup",
 	"standup_blockers":   "standup",

@@ -92,6 +92,7 @@ func withoutObject() []string {
 		"GET /api/v1/agentrt/pairing", "POST /api/v1/agentrt/pairing", "DELETE /api/v1/agentrt/pairing", // the service's own device
 		"POST /api/v1/agentrt/pairing/rotate", "DELETE /api/v1/agentrt/pairing/rotate",
 		"GET /api/v1/agentrt/jobs", "POST /api/v1/agentrt/jobs", "GET /api/v1/agentrt/slots", // of the runtime
+		"GET /api/v1/settings", "PATCH /api/v1/settings", "POST /api/v1/settings/test", // of the service
 		"GET /api/v1/retention", "POST /api/v1/retention/run",
 		"GET /api/v1/standups", "GET /api/v1/standups/latest", "POST /api/v1/standups", "GET /api/v1/standups/schedule", "POST /api/v1/standups/schedule",
 		"GET /api/v1/tasks", "POST /api/v1/tasks", "POST /api/v1/tasks/claim", // see TestOthersTasksAreNotNext

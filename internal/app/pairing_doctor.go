@@ -5,9 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
-	"time"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/pairing"
@@ -38,7 +36,6 @@ func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 func (a *App) wirePairing(ctx context.Context) error {
 	a.Pairing = &pairing.Service{
 		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
-		Gateway: a.cfg.GatewayURL, Shared: a.cfg.GatewayToken != "",
 		Away: func(err error) bool { return a.outage.notice("the pairing", err) },
 	}
 	if key := a.cfg.DeviceKey.Reveal(); key != nil {
@@ -48,49 +45,28 @@ func (a *App) wirePairing(ctx context.Context) error {
 	return a.Pairing.Load(ctx)
 }
 
-// Examine checks the connection to the agent runtime with the given settings and the
-// stored device identity. Wardroom does not need to be running. Examine checks one layer
-// after another, such as DNS and TLS, and calls the function report with each result. It
-// returns an error only if the settings are invalid or ctx ends. If the stored identity
-// cannot be read, the returned Examination contains a warning.
+// Examine checks the connection to the agent runtime with the given settings, those that
+// were changed in the dashboard, and the stored device identity. Wardroom does not need to
+// be running. Examine checks one layer after another, such as DNS and TLS, and calls the
+// function report with each result. It returns an error only if the settings are invalid or
+// ctx ends. If what is stored cannot be read, the returned Examination contains a warning.
 func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) (gateway.Examination, error) {
 	client, err := gateway.New(gatewayOptions(cfg, nil, gateway.Backoff{}))
 	if err != nil {
 		return gateway.Examination{}, fmt.Errorf("invalid AGENTRT_GATEWAY_* settings: %w", err)
 	}
-	id, trouble := storedDevice(ctx, cfg)
+	at, id, trouble := storedConnection(ctx, cfg)
+	if err := client.SetEndpoint(at); err != nil {
+		trouble = errors.Join(trouble, err)
+	}
 	client.SetIdentity(id)
 	found, err := client.Examine(ctx, report)
 	if err == nil && trouble != nil && found.Configured {
 		found.Warnings = append(found.Warnings, gateway.Finding{
 			Layer: gateway.LayerPairing,
-			Cause: fmt.Sprintf("Could not read the device that Wardroom has stored, so the checks ran without one: %s", trouble),
+			Cause: fmt.Sprintf("Could not read what Wardroom has stored about the gateway, so the checks ran without it: %s", trouble),
 			Fix:   "Run the command on Wardroom's machine with its settings (DATA_DIR, DATABASE_URL, ENCRYPTION_KEY), or call GET /api/v1/agentrt/doctor.",
 		})
 	}
 	return found, err
-}
-
-// storedDevice returns the device identity that is stored in the database. It returns
-// the zero Identity if none is stored or if the settings contain a device key.
-func storedDevice(ctx context.Context, cfg config.Config) (gateway.Identity, error) {
-	const limit = 10 * time.Second
-	if cfg.DeviceKey != nil || cfg.GatewayURL == "" || cfg.DatabaseURL == "" {
-		return gateway.Identity{}, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	d, err := db.OpenReadOnly(ctx, cfg.DatabaseURL.Reveal())
-	if errors.Is(err, fs.ErrNotExist) {
-		return gateway.Identity{}, nil // Wardroom has not run here
-	}
-	if err != nil {
-		return gateway.Identity{}, err
-	}
-	defer d.Close()
-	id, err := pairing.Stored(ctx, d, keysOf(cfg, d.Engine()), cfg.GatewayURL)
-	if db.IsNoTable(err) {
-		return gateway.Identity{}, nil // the database was created by an earlier version
-	}
-	return id, err
 }

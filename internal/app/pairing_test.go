@@ -47,7 +47,7 @@ func letIn(t *testing.T, a *app.App) {
 	if p.Device == nil || p.State == pairing.Local {
 		return
 	}
-	a.Pairing.HandleEvent(gateway.DeviceEvent{DeviceID: p.Device.ID, Kind: gateway.AcceptedLocally})
+	a.Pairing.HandleEvent(gateway.DeviceEvent{DeviceID: p.Device.ID, Kind: gateway.AcceptedLocally, Gateway: a.Gateway.Address()})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Pairing.Run(ctx) }()

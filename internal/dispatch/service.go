@@ -98,7 +98,7 @@ func (s *Service) Create(ctx context.Context, ref string, n New) (Dispatch, erro
 // idempotency key.
 func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (Dispatch, error) {
 	if st := s.Runtime.Status(); st.State == gateway.NotConfigured {
-		return Dispatch{}, gateway.ErrNotConfigured.With("Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN, then restart Wardroom.")
+		return Dispatch{}, gateway.ErrNotConfigured.With("Connect one in the dashboard under Settings → Gateway.")
 	}
 	t, err := s.FindTask(ctx, tx, ref)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,9 +27,9 @@ import (
 // conn_routing.go.
 type Client struct {
 	opt             Options
+	at              *endpoint // in use; written only by the goroutine of Run, with the lock held
 	leader          *Client  // if this is a starter, the client that it belongs to; otherwise nil
 	starter         *Client  // holds the connection that starts runs; nil if there is only one connection
-	url             *url.URL // nil when no gateway is configured
 	http            *http.Client
 	secrets         *secrets
 	device          *device // nil without a device; like wallet, used only by the goroutine of Run
@@ -42,6 +43,7 @@ type Client struct {
 	exam            examCache
 
 	mu           sync.Mutex
+	latest       *endpoint // as SetEndpoint last set it
 	conn         *conn // nil while disconnected
 	status       Status
 	latency      time.Duration
@@ -62,7 +64,7 @@ type Client struct {
 // New returns a client that does nothing until Run is called. It returns an error if the
 // options are invalid.
 func New(opt Options) (*Client, error) {
-	address, err := parseURL(opt.URL)
+	at, err := opt.endpoint(Endpoint{URL: opt.URL, Token: opt.Token})
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +73,11 @@ func New(opt Options) (*Client, error) {
 		return nil, errors.New("the device's private key is not a valid Ed25519 key: wrong length")
 	case opt.DeviceToken != "" && len(opt.DeviceKey) == 0:
 		return nil, errors.New("a device token requires the device's private key")
-	case address != nil && address.Scheme == "ws" && (len(opt.Pins) > 0 || opt.Roots != nil):
-		return nil, errPlainPins
 	}
 	c := &Client{
 		opt:             opt.withDefaults(),
-		url:             address,
+		at:              at,
+		latest:          at,
 		secrets:         newSecrets(opt.DeviceKey, opt.Token, opt.DeviceToken),
 		device:          newDevice(opt.DeviceKey),
 		wallet:          wallet{shared: opt.Token, given: opt.DeviceToken},
@@ -93,23 +94,8 @@ func New(opt Options) (*Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c.events.now = c.opt.Now
-	c.status = Status{
-		State:         NotConfigured,
-		Since:         clock.At(c.opt.Now()),
-		ScopesAsked:   list(opt.Scopes),
-		ScopesGranted: []string{},
-		MissingScopes: []string{},
-		Unavailable:   []Unavailable{},
-		Auth:          noCredential,
-	}
-	if c.device != nil {
-		c.status.DeviceID = c.device.id
-	}
-	if address == nil {
-		c.status.LastError = notConfigured
-	} else {
-		c.status.State, c.status.URL = Connecting, address.String()
-	}
+	c.status = c.firstStatus()
+	c.status.DeviceID = idOf(c.device)
 	if slices.Contains(c.opt.Scopes, scopeAdmin) {
 		c.starter = c.newStarter()
 	}
@@ -117,8 +103,6 @@ func New(opt Options) (*Client, error) {
 }
 
 const stopping = "Wardroom is shutting down."
-
-const notConfigured = "To use agents, set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in Wardroom's environment or .env file, then restart it."
 
 // parseURL parses the gateway's URL. It rejects a URL that contains credentials, because the URL is
 // shown and logged.
@@ -145,6 +129,9 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, errors.New("the gateway's address has no host")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("the gateway's address must not contain credentials, a query or a fragment; set the token separately")
+	}
+	if port, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || port < 1 || port > 65535) {
+		return nil, errors.New("the gateway's address has an invalid port; use one from 1 to 65535")
 	}
 	if u.Path == "" {
 		u.Path = "/"
@@ -193,10 +180,6 @@ func list(s []string) []string { return append([]string{}, s...) }
 // returns nil when ctx has ended and all connections are closed.
 func (c *Client) Run(ctx context.Context) error {
 	defer c.events.closeAll()
-	if c.url == nil {
-		<-ctx.Done()
-		return nil
-	}
 	if c.starter != nil {
 		var second sync.WaitGroup
 		second.Go(func() { c.starter.stayConnected(ctx) })
@@ -213,8 +196,14 @@ func (c *Client) stayConnected(ctx context.Context) {
 	for {
 		lived, fail := c.session(ctx)
 		if ctx.Err() != nil {
-			c.fail(unreachable(stopping), 0, 0)
+			if c.at.url != nil {
+				c.fail(unreachable(stopping), 0, 0)
+			}
 			return
+		}
+		if c.at.replaced() {
+			failures, restarting = 0, time.Time{}
+			continue
 		}
 		if lived > steadyAfter {
 			failures = 0
@@ -262,6 +251,8 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 			return
 		case <-identityChanged:
 			return
+		case <-c.at.life.Done():
+			return
 		case <-wake:
 			sooner := c.opt.Backoff.delay(1, quick, 0)
 			if time.Until(until) > sooner {
@@ -275,10 +266,15 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 // session makes one connection and serves it until it ends. It returns how long the
 // connection lasted and the reason why it ended or could not be made.
 func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
+	ready := c.awaitEndpoint
+	if c.leader != nil {
+		ready = c.awaitLeader
+	}
+	if !ready(ctx) {
+		return 0, unreachable(stopping)
+	}
 	if c.leader == nil {
 		c.applyIdentity()
-	} else if !c.awaitLeader(ctx) {
-		return 0, unreachable(stopping)
 	}
 	k, hello, fail := c.connect(ctx)
 	if fail != nil {
@@ -295,6 +291,8 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 func (c *Client) serveAttached(ctx context.Context, k *conn) (time.Duration, *failure) {
 	defer k.probing.Wait()
 	defer k.closeNow(nil)
+	stop := context.AfterFunc(c.at.life, func() { k.end(errNewEndpoint) })
+	defer stop()
 	began := time.Now()
 	fail := c.serve(ctx, k)
 	if ctx.Err() != nil {
@@ -316,7 +314,7 @@ func (c *Client) attach(k *conn, h hello) *failure {
 	switch {
 	case c.leader != nil && k.admin:
 		return unrequestedAdmin()
-	case c.leader != nil && !c.leader.setStarting(k, c.device, version, h), c.leader == nil && c.outdated():
+	case c.leader != nil && !c.leader.setStarting(k, version, h), c.leader == nil && c.outdated():
 		return anotherDevice()
 	}
 	c.conn = k
@@ -384,7 +382,7 @@ func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 // unreachable gateway causes one log line instead of one per attempt. The caller must
 // hold the lock.
 func (c *Client) setState(f *failure) {
-	state, text := f.state, f.message()
+	state, text := f.state, c.at.message(f)
 	asked := f.pairing != nil && (c.status.Pairing == nil || c.status.Pairing.RequestID != f.pairing.RequestID)
 	c.status.LastError, c.status.Pairing, c.status.Certificate = text, f.pairing, f.certificate
 	if c.status.State == state {
@@ -467,7 +465,7 @@ func (c *Client) fault() *fault.Error {
 	}
 	e = e.With("%s", text)
 	if c.status.State == NotConfigured {
-		return e // without a retry time: only a restart can change this
+		return e // without a retry time: only a person can change this
 	}
 	soon := time.Second // an attempt is under way or about to start
 	if at := c.status.RetryAt; at != nil {

@@ -54,6 +54,7 @@ const askedKept = 1000
 var (
 	errSilent      = errors.New("silence")
 	errNewIdentity = errors.New("another device")
+	errNewEndpoint = errors.New("another gateway")
 	errStopped     = errors.New("stopped")
 )
 

@@ -103,7 +103,7 @@ func (c *Client) runFault() *fault.Error {
 	case waits:
 		return c.fault()
 	case c.starter == nil:
-		return ErrRefused.With("%s", unrequestedAdmin().message())
+		return ErrRefused.With("%s", c.latestEndpoint().message(unrequestedAdmin()))
 	}
 	return c.starter.fault()
 }
@@ -132,7 +132,7 @@ func unrequestedAdmin() *failure {
 // newStarter returns a second client, which makes the connection for starting runs. It
 // shares c's secrets and c's record of runs.
 func (c *Client) newStarter() *Client {
-	s := c.cloneAs(nil, wallet{})
+	s := c.cloneAs(c.at, nil, wallet{})
 	s.leader, s.secrets, s.runs, s.opt.Log = c, c.secrets, c.runs, c.opt.Log.With("connection", string(StartsRuns))
 	s.opt.Scopes = runScopes(c.opt.Scopes)
 	s.status = c.status
@@ -170,14 +170,14 @@ func (c *Client) awaitLeader(ctx context.Context) bool {
 	for {
 		l.mu.Lock()
 		may := (l.conn != nil && l.conn.admin || l.scopesRejected) && !l.outdated()
-		device, has := l.credentials()
+		at, device, has := l.credentials()
 		state, text, changed := l.status.State, l.status.LastError, l.changed
 		if l.conn != nil {
 			state, text = Connecting, ""
 		}
 		l.mu.Unlock()
 		if may {
-			c.device = device
+			c.at, c.device = at, device
 			c.secrets.add(has.issued) // the leader may not have added it yet
 			if has != c.copied {      // otherwise keep the wallet, in which a token may be marked as rejected
 				c.wallet, c.copied = has, has
@@ -194,11 +194,11 @@ func (c *Client) awaitLeader(ctx context.Context) bool {
 }
 
 // setStarting makes k the connection over which runs are started. It returns false if the
-// client's identity changed while k was connecting.
-func (c *Client) setStarting(k *conn, as *device, version string, h hello) bool {
+// client's endpoint or identity changed while k was connecting.
+func (c *Client) setStarting(k *conn, version string, h hello) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if is, _ := c.credentials(); idOf(is) != idOf(as) {
+	if at, is, _ := c.credentials(); at != k.owner.at || idOf(is) != idOf(k.owner.device) {
 		return false
 	}
 	c.starting = k

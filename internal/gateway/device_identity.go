@@ -12,6 +12,17 @@ import (
 type Identity struct {
 	Key   ed25519.PrivateKey
 	Token string // issued by the gateway; may be empty
+	// Gateway is the address of the gateway that issued Token, as Endpoint.URL has it. The
+	// client sends the token to no other gateway.
+	Gateway string
+}
+
+// tokenFor returns the identity's token, or an empty string if another gateway issued it.
+func (id *Identity) tokenFor(e *endpoint) string {
+	if id.Gateway != e.URL {
+		return ""
+	}
+	return id.Token
 }
 
 // DeviceEventKind says what a DeviceEvent is about.
@@ -30,6 +41,7 @@ type DeviceEvent struct {
 	DeviceID string
 	Kind     DeviceEventKind
 	Token    string // the issued or rejected token; a secret
+	Gateway  string // address of the gateway, as Endpoint.URL has it
 }
 
 // OnDeviceEvent sets a function that is called with each DeviceEvent. The function runs
@@ -37,6 +49,7 @@ type DeviceEvent struct {
 func (c *Client) OnDeviceEvent(fn func(DeviceEvent)) { c.onDeviceEvent = fn }
 
 func (c *Client) emitDeviceEvent(n DeviceEvent) {
+	n.Gateway = c.at.URL
 	if c.onDeviceEvent != nil {
 		c.onDeviceEvent(n)
 	}
@@ -62,7 +75,7 @@ func (c *Client) SetIdentity(id Identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next = &id
-	if c.url == nil {
+	if c.at.url == nil {
 		c.status.DeviceID = idOf(newDevice(id.Key))
 	}
 	if idOf(c.sharedDevice) == idOf(newDevice(id.Key)) {
@@ -90,7 +103,7 @@ func (c *Client) applyIdentity() {
 	}
 	was := idOf(c.device)
 	c.device = newDevice(next.Key)
-	c.wallet = wallet{shared: c.opt.Token, issued: next.Token}
+	c.wallet = wallet{shared: c.at.Token, issued: next.tokenFor(c.at)}
 	c.secrets.addKey(next.Key)
 	c.secrets.add(next.Token)
 	c.shareWallet()
@@ -105,10 +118,10 @@ func (c *Client) applyIdentity() {
 	}
 }
 
-// outdated reports whether the identity has changed since the latest connection attempt
-// began. The caller must hold the lock.
+// outdated reports whether the endpoint or the identity has changed since the latest
+// connection attempt began. The caller must hold the lock.
 func (c *Client) outdated() bool {
-	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.sharedDevice)
+	return c.at != c.latest || c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.sharedDevice)
 }
 
 // anotherDevice returns the failure for a connection that the client closes because
@@ -127,6 +140,7 @@ type Introduction struct {
 	Scopes  []string      // the granted scopes
 	Pairing *Pairing      // the request that waits for approval, or nil
 	Error   string        // what is wrong and how to fix it
+	Gateway string        // address of the gateway, as Endpoint.URL has it
 	After   time.Duration // minimum delay before the next Introduce
 }
 
@@ -134,10 +148,11 @@ type Introduction struct {
 // a separate connection. It takes at most Options.Timeout. If ctx ends first, the result
 // is the same as if the gateway had not answered in time.
 func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduction {
-	if c.url == nil {
-		return Introduction{State: NotConfigured, Error: notConfigured}
+	at := c.latestEndpoint()
+	if at.url == nil {
+		return Introduction{State: NotConfigured, Error: at.notConfigured()}
 	}
-	t := c.cloneAs(newDevice(key), wallet{shared: c.opt.Token})
+	t := c.cloneAs(at, newDevice(key), wallet{shared: at.Token})
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
 	k, fail := t.dial(ctx)
@@ -151,12 +166,12 @@ func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduc
 	}
 	k.closeGracefully()
 	k.closeNow(nil)
-	return Introduction{State: Connected, Token: t.wallet.issued, Scopes: scopesOf(h.Auth.Scopes)}
+	return Introduction{State: Connected, Token: t.wallet.issued, Scopes: scopesOf(h.Auth.Scopes), Gateway: at.URL}
 }
 
 // failedIntroduction returns the Introduction for a failure.
 func (c *Client) failedIntroduction(f *failure) Introduction {
-	in := Introduction{State: f.state, Pairing: f.pairing, Error: f.message(), After: f.after}
+	in := Introduction{State: f.state, Pairing: f.pairing, Error: c.at.message(f), Gateway: c.at.URL, After: f.after}
 	if f.pace == slow {
 		in.After = max(in.After, c.opt.Backoff.Max)
 	}

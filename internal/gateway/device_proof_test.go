@@ -144,16 +144,17 @@ func FuzzRefusal(f *testing.F) {
 	f.Add("INVALID_REQUEST", "AUTH_SCOPE_MISMATCH", "", "", "", "")
 	f.Add("INVALID_REQUEST", "DEVICE_AUTH_\u202e", "", "", "", "")
 	f.Fuzz(func(t *testing.T, code, detail, reason, request, scope, message string) {
-		c := &Client{secrets: newSecrets(nil, "request-token-0123"), device: newDevice(ed25519.NewKeyFromSeed(make([]byte, 32)))}
+		c := &Client{at: &endpoint{}, secrets: newSecrets(nil, "request-token-0123"), device: newDevice(ed25519.NewKeyFromSeed(make([]byte, 32)))}
 		got := c.refusal(&wireError{Code: code, Message: message, Details: details{
 			Code: detail, Reason: reason, RequestID: request, RequestedScopes: []string{scope}, ApprovedScopes: []string{scope, scope},
 		}}, credential{sharedToken, "request-token-0123"})
-		if got.state == "" || got.message() == "" || strings.ContainsAny(got.message(), "\x1b\n\x00\u202e") || strings.Contains(got.message(), "request-token") {
-			t.Errorf("%s: %q", got.state, got.message())
+		said := c.at.message(got)
+		if got.state == "" || said == "" || strings.ContainsAny(said, "\x1b\n\x00\u202e") || strings.Contains(said, "request-token") {
+			t.Errorf("%s: %q", got.state, said)
 		}
 		if got.pairing == nil {
-			if i := strings.Index(got.message(), "devices approve"); i >= 0 && !strings.Contains(message, "devices approve") {
-				t.Errorf("a command without a request: %q", got.message())
+			if i := strings.Index(said, "devices approve"); i >= 0 && !strings.Contains(message, "devices approve") {
+				t.Errorf("a command without a request: %q", said)
 			}
 			return
 		}

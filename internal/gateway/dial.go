@@ -43,22 +43,6 @@ func (f *failure) withFix(format string, args ...any) *failure {
 	return f
 }
 
-// message returns the cause of the failure and the fix as one text.
-func (f *failure) message() string { return strings.TrimSpace(f.text + " " + withSettingsHint(f.fix)) }
-
-// whereSettings tells the operator where to change settings that cannot be changed in the
-// dashboard.
-const whereSettings = "Change settings in Wardroom's environment or .env file, then restart it."
-
-// withSettingsHint adds whereSettings, which tells the operator to restart Wardroom, to a
-// fix that names a setting but does not mention a restart.
-func withSettingsHint(fix string) string {
-	if !strings.Contains(fix, "AGENTRT_") || strings.Contains(fix, "restart") {
-		return fix
-	}
-	return strings.TrimRight(fix, ". ") + ". " + whereSettings
-}
-
 // slowHostFix tells the operator what to do about a slow gateway.
 const slowHostFix = "Check the load of the gateway's host and the port in AGENTRT_GATEWAY_URL, or raise AGENTRT_GATEWAY_TIMEOUT_MS."
 
@@ -72,6 +56,8 @@ const firstFrames = 4 << 20
 func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
+	stop := context.AfterFunc(c.at.life, cancel)
+	defer stop()
 	k, fail := c.dial(ctx)
 	if fail != nil {
 		return nil, hello{}, fail
@@ -101,7 +87,7 @@ func (c *Client) dial(ctx context.Context) (*conn, *failure) {
 	}})
 	// Send no Origin and no X-Forwarded header: the gateway closes connections with
 	// either.
-	ws, resp, err := websocket.Dial(ctx, c.url.String(), &websocket.DialOptions{
+	ws, resp, err := websocket.Dial(ctx, c.at.url.String(), &websocket.DialOptions{
 		HTTPClient: c.http,
 		OnPingReceived: func(context.Context, []byte) bool {
 			k.markAlive()
@@ -119,7 +105,7 @@ func (c *Client) dial(ctx context.Context) (*conn, *failure) {
 
 // dialFailure explains why the WebSocket connection could not be opened.
 func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *failure {
-	host := c.url.Host
+	host := c.at.url.Host
 	if resp != nil {
 		return c.httpFailure(resp)
 	}
@@ -145,7 +131,7 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 		return unreachable("The server at %s does not speak HTTP.", host).withFix("It is not a gateway: correct the port in AGENTRT_GATEWAY_URL.")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		hint := "If the gateway uses TLS, use wss:// in AGENTRT_GATEWAY_URL"
-		if c.url.Scheme == "wss" {
+		if c.at.url.Scheme == "wss" {
 			hint = "If the gateway does not use TLS, use ws:// in AGENTRT_GATEWAY_URL"
 		}
 		return unreachable("%s closed the connection before answering.", host).withFix("%s. List any proxy in between in gateway.trustedProxies of the gateway's configuration.", hint)
@@ -181,24 +167,24 @@ func (c *Client) httpFailure(resp *http.Response) *failure {
 	if resp.Body != nil {
 		body, _ = io.ReadAll(io.LimitReader(resp.Body, 200)) // quoted in the text below
 	}
-	f := unreachable("%s answered HTTP %d instead of opening a WebSocket.", c.url.Host, resp.StatusCode).
+	f := unreachable("%s answered HTTP %d instead of opening a WebSocket.", c.at.url.Host, resp.StatusCode).
 		withFix("Check that AGENTRT_GATEWAY_URL is the gateway's address, and that any proxy in between supports WebSockets.")
 	switch {
-	case resp.StatusCode == http.StatusBadRequest && c.url.Scheme == "ws" && strings.Contains(strings.ToLower(string(body)), "http request to an https"):
-		f.text, f.layer = fmt.Sprintf("%s requires TLS.", c.url.Host), LayerTLS
+	case resp.StatusCode == http.StatusBadRequest && c.at.url.Scheme == "ws" && strings.Contains(strings.ToLower(string(body)), "http request to an https"):
+		f.text, f.layer = fmt.Sprintf("%s requires TLS.", c.at.url.Host), LayerTLS
 		f.fix = "Use wss:// or https:// in AGENTRT_GATEWAY_URL."
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		f.text = fmt.Sprintf("%s sent an invalid WebSocket handshake.", c.url.Host)
+		f.text = fmt.Sprintf("%s sent an invalid WebSocket handshake.", c.at.url.Host)
 		f.fix = "A proxy in between may be the cause: set AGENTRT_GATEWAY_URL to the gateway's own address."
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		f.text = fmt.Sprintf("%s redirects to another address. Wardroom does not follow redirects, because they could expose the token.", c.url.Host)
+		f.text = fmt.Sprintf("%s redirects to another address. Wardroom does not follow redirects, because they could expose the token.", c.at.url.Host)
 		f.fix = "Set AGENTRT_GATEWAY_URL to the gateway's own address."
 	case resp.StatusCode == http.StatusServiceUnavailable:
-		f.text, f.pace = fmt.Sprintf("The gateway at %s is starting or stopping (HTTP 503).", c.url.Host), quick
+		f.text, f.pace = fmt.Sprintf("The gateway at %s is starting or stopping (HTTP 503).", c.at.url.Host), quick
 		f.fix = "Wait: starting takes up to 30 seconds. If the problem persists, check the logs of the gateway and of any proxy in between."
 		f.after = c.retryAfter(resp.Header.Get("Retry-After"))
 	case strings.Contains(string(body), "proxy_attribution_required"):
-		f.text = fmt.Sprintf("The gateway at %s rejected the proxy in between (HTTP %d), because it does not trust the proxy to identify clients.", c.url.Host, resp.StatusCode)
+		f.text = fmt.Sprintf("The gateway at %s rejected the proxy in between (HTTP %d), because it does not trust the proxy to identify clients.", c.at.url.Host, resp.StatusCode)
 		f.fix = "Add the proxy to gateway.trustedProxies in the gateway's configuration, or set AGENTRT_GATEWAY_URL to the gateway's own address."
 		f.text += " The response says: " + c.secrets.line(string(body))
 	case len(body) > 0:

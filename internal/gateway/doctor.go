@@ -67,7 +67,7 @@ type Finding struct {
 // Examination is the result of checking the connection to the gateway with Examine. It
 // contains no secrets.
 type Examination struct {
-	Configured bool       `json:"configured" doc:"Whether a gateway is configured. If not, nothing is examined: set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN."`
+	Configured bool       `json:"configured" doc:"Whether a gateway is configured. If not, nothing is examined: connect one with PATCH /settings, or set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN."`
 	Healthy    bool       `json:"healthy" doc:"Whether all applicable layers work."`
 	URL        string     `json:"url" doc:"Address of the gateway, without credentials; empty when none is configured."`
 	At         clock.Time `json:"at" doc:"When the examination began. Requests within a few seconds share one examination."`
@@ -93,11 +93,14 @@ const eventLimit = time.Minute
 
 // examCache prevents concurrent runs of the doctor, and keeps the result of the last run.
 type examCache struct {
-	turn chan struct{} // semaphore of size 1
-	last *examination  // guarded by turn
+	turn  chan struct{} // semaphore of size 1
+	last  *examination  // guarded by turn
+	trial chan struct{} // semaphore of size 1 for ExamineAs
 }
 
-func newExamCache() examCache { return examCache{turn: make(chan struct{}, 1)} }
+func newExamCache() examCache {
+	return examCache{turn: make(chan struct{}, 1), trial: make(chan struct{}, 1)}
+}
 
 // Examine checks each layer between Wardroom and the gateway, from the DNS lookup to the
 // gateway's events, and stops at the first layer that does not work. It opens separate,
@@ -117,7 +120,7 @@ func (c *Client) Examine(ctx context.Context, report func(Step)) (Examination, e
 	if report == nil {
 		report = func(Step) {}
 	}
-	if last := c.exam.last; last != nil && c.opt.Now().Before(last.until) && !c.connectedSince(last.result.At) {
+	if last := c.exam.last; last != nil && last.client.at == c.latestEndpoint() && c.opt.Now().Before(last.until) && !c.connectedSince(last.result.At) {
 		for _, s := range last.result.Steps {
 			report(s)
 		}
@@ -144,6 +147,7 @@ type examination struct {
 	client *Client // separate client, without a connection
 	owner  *Client // the client under examination
 	report func(Step)
+	trial  bool // examines an endpoint that is not in use; see ExamineAs
 	result Examination
 	began  time.Time // start of the current layer
 	until  time.Time // end of the period in which the result is reused
@@ -151,13 +155,13 @@ type examination struct {
 
 func newExamination(c *Client, report func(Step)) *examination {
 	x := &examination{client: c.clone(), owner: c, report: report, result: Examination{
-		At: clock.At(c.opt.Now()), Configured: c.url != nil, Warnings: []Finding{},
+		At: clock.At(c.opt.Now()), Warnings: []Finding{},
 	}}
 	for _, l := range Layers() {
 		x.result.Steps = append(x.result.Steps, Step{Layer: l, State: StepNotReached})
 	}
-	if c.url != nil {
-		x.result.URL = c.url.String()
+	if at := x.client.at.url; at != nil {
+		x.result.Configured, x.result.URL = true, at.String()
 	}
 	return x
 }
@@ -166,22 +170,22 @@ func newExamination(c *Client, report func(Step)) *examination {
 // or a log.
 func (c *Client) clone() *Client {
 	c.mu.Lock()
-	is, has := c.credentials()
+	at, is, has := c.credentials()
 	c.mu.Unlock()
-	return c.cloneAs(is, has)
+	return c.cloneAs(at, is, has)
 }
 
-// credentials returns the device and the credentials for the next connection. The caller
-// must hold the lock.
-func (c *Client) credentials() (*device, wallet) {
+// credentials returns the endpoint, the device and the credentials for the next
+// connection. The caller must hold the lock.
+func (c *Client) credentials() (*endpoint, *device, wallet) {
 	if c.next != nil { // no connection has used it yet
-		return newDevice(c.next.Key), wallet{shared: c.opt.Token, issued: c.next.Token}
+		return c.latest, newDevice(c.next.Key), wallet{shared: c.latest.Token, issued: c.next.tokenFor(c.latest)}
 	}
-	return c.sharedDevice, c.sharedWallet
+	return c.latest, c.sharedDevice, c.walletFor(c.latest, c.sharedWallet)
 }
 
-// cloneAs is like clone, but uses the given device and credentials.
-func (c *Client) cloneAs(is *device, has wallet) *Client {
+// cloneAs is like clone, but uses the given endpoint, device and credentials.
+func (c *Client) cloneAs(at *endpoint, is *device, has wallet) *Client {
 	opt := c.opt
 	opt.Log = slog.New(slog.DiscardHandler)
 	var key ed25519.PrivateKey
@@ -189,8 +193,8 @@ func (c *Client) cloneAs(is *device, has wallet) *Client {
 		key = is.key
 	}
 	t := &Client{
-		opt: opt, url: c.url, http: c.http, device: is, wallet: has,
-		secrets: newSecrets(key, opt.Token, opt.DeviceToken, has.issued),
+		opt: opt, at: at, latest: at, http: c.http, device: is, wallet: has,
+		secrets: newSecrets(key, opt.Token, at.Token, opt.DeviceToken, has.issued),
 		wake:    make(chan struct{}, 1), identityChanged: make(chan struct{}, 1), changed: make(chan struct{}), exam: newExamCache(),
 		runs: &runs{},
 	}
@@ -267,13 +271,16 @@ func (x *examination) fail(l Layer, f *failure) bool {
 			x.step(s.Layer, StepSkipped, -1, "Not checked: the gateway rejected the connection for another reason first.")
 		}
 	}
-	x.step(l, StepFailed, time.Since(x.began), f.text)
-	x.result.Failure = &Finding{Layer: l, Cause: f.text, Fix: withSettingsHint(f.fix)}
+	at := x.client.at
+	cause := at.named(f.text)
+	x.step(l, StepFailed, time.Since(x.began), cause)
+	x.result.Failure = &Finding{Layer: l, Cause: cause, Fix: at.advice(f.fix)}
 	return false
 }
 
 func (x *examination) warn(l Layer, cause, fix string) {
-	x.result.Warnings = append(x.result.Warnings, Finding{l, cause, withSettingsHint(fix)})
+	at := x.client.at
+	x.result.Warnings = append(x.result.Warnings, Finding{l, at.named(cause), at.advice(fix)})
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

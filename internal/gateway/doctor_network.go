@@ -110,7 +110,7 @@ type page struct {
 }
 
 func (x *examination) probe(ctx context.Context) (page, error) {
-	at := *x.client.url
+	at := *x.client.at.url
 	at.Scheme = map[string]string{"ws": "http", "wss": "https"}[at.Scheme]
 	at = *at.JoinPath("startupz")
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
@@ -135,7 +135,7 @@ func (x *examination) networkFailure(ctx context.Context, s *netTrace, err error
 	case at != "":
 	case s.tcp == 0 && !s.dnsBegan.IsZero() && s.dns == 0:
 		at = LayerDNS
-		f.text = fmt.Sprintf("Could not resolve the name %s: %s", c.url.Hostname(), f.text)
+		f.text = fmt.Sprintf("Could not resolve the name %s: %s", c.at.url.Hostname(), f.text)
 		f.fix = "Check AGENTRT_GATEWAY_URL and this host's DNS."
 	case s.tcp == 0:
 		at = LayerTCP
@@ -145,7 +145,7 @@ func (x *examination) networkFailure(ctx context.Context, s *netTrace, err error
 		at = LayerHTTP
 		if f.layer = ""; hungUp(err) && c.speaksTLS(ctx) {
 			at = LayerTLS
-			f = unreachable("%s requires TLS, but AGENTRT_GATEWAY_URL begins with ws://.", c.url.Host).withFix("Set AGENTRT_GATEWAY_URL=%s", secured(c.url))
+			f = unreachable("%s requires TLS, but AGENTRT_GATEWAY_URL begins with ws://.", c.at.url.Host).withFix("Set AGENTRT_GATEWAY_URL=%s", secured(c.at.url))
 		}
 	}
 	switch at {
@@ -171,12 +171,12 @@ func hungUp(err error) bool {
 // closed an unencrypted connection. It performs only the handshake and sends no data, so
 // it does not verify the certificate.
 func (c *Client) speaksTLS(ctx context.Context) bool {
-	if c.url.Scheme != "ws" {
+	if c.at.url.Scheme != "ws" {
 		return false
 	}
 	//nolint:gosec // the connection is closed unused: see above
 	d := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}
-	conn, err := d.DialContext(ctx, "tcp", hostPort(c.url))
+	conn, err := d.DialContext(ctx, "tcp", hostPort(c.at.url))
 	if err != nil {
 		return false
 	}
@@ -208,7 +208,7 @@ func (x *examination) recordNetwork(s *netTrace) {
 }
 
 func (x *examination) recordDNS(s *netTrace) {
-	host := x.client.url.Hostname()
+	host := x.client.at.url.Hostname()
 	_, literal := netip.ParseAddr(host)
 	switch {
 	case x.proxy() != "":
@@ -229,7 +229,7 @@ func (x *examination) proxy() string {
 	if c.opt.HTTP.Proxy == nil {
 		return ""
 	}
-	at := *c.url
+	at := *c.at.url
 	at.Scheme = map[string]string{"ws": "http", "wss": "https"}[at.Scheme]
 	via, err := c.opt.HTTP.Proxy(&http.Request{URL: &at})
 	if err != nil || via == nil {
@@ -248,7 +248,7 @@ func (x *examination) recordTCP(s *netTrace) {
 
 func (x *examination) recordTLS(s *netTrace) {
 	c := x.client
-	if c.url.Scheme == "ws" {
+	if c.at.url.Scheme == "ws" {
 		x.step(LayerTLS, StepSkipped, -1, "The address begins with ws://, so the connection is not encrypted.")
 		x.warnUnencrypted()
 		return
@@ -278,7 +278,7 @@ func (x *examination) recordTLS(s *netTrace) {
 
 // warnUnencrypted adds a warning if the token is sent over a network without encryption.
 func (x *examination) warnUnencrypted() {
-	host := x.client.url.Hostname()
+	host := x.client.at.url.Hostname()
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
 		return
 	}
@@ -317,10 +317,10 @@ func (x *examination) startupFailure(p page) *failure {
 	}
 	f := c.httpFailure(&http.Response{StatusCode: p.status, Header: p.header, Body: io.NopCloser(bytes.NewReader(body))})
 	if f.layer == LayerTLS {
-		f.fix = "Set AGENTRT_GATEWAY_URL=" + secured(c.url)
+		f.fix = "Set AGENTRT_GATEWAY_URL=" + secured(c.at.url)
 	}
 	if p.status == http.StatusBadGateway || p.status == http.StatusGatewayTimeout {
-		f.text = fmt.Sprintf("A proxy at %s reports that the gateway behind it is unavailable (HTTP %d).", c.url.Host, p.status)
+		f.text = fmt.Sprintf("A proxy at %s reports that the gateway behind it is unavailable (HTTP %d).", c.at.url.Host, p.status)
 		f.fix = "Start the gateway, or correct its address in the proxy's configuration."
 	}
 	return f

@@ -161,7 +161,7 @@ func (x *examination) asksForAdmin() bool { return slices.Contains(x.client.opt.
 // checkRunConn opens the connection for starting runs in the same way as the client, and
 // closes it again.
 func (x *examination) checkRunConn(ctx context.Context) (saw string, fail *failure) {
-	s := x.client.cloneAs(x.client.device, x.client.wallet)
+	s := x.client.cloneAs(x.client.at, x.client.device, x.client.wallet)
 	s.opt.Scopes = runScopes(s.opt.Scopes)
 	k, h, fail := s.connect(ctx)
 	if fail != nil {
@@ -268,6 +268,10 @@ func (x *examination) sendProbe(ctx context.Context) (saw string, err error) {
 // longer than the interval that the gateway announced.
 func (x *examination) checkEvents(ctx context.Context, k *conn, events <-chan Event) bool {
 	c := x.client
+	if x.trial {
+		x.step(LayerEvents, StepSkipped, -1, "Not checked: events are checked once these settings are in use.")
+		return true
+	}
 	x.begin()
 	if age, ok := x.owner.recentEvent(); ok {
 		x.step(LayerEvents, StepOK, -1, fmt.Sprintf("Wardroom's own connection received an event %s ago.", age.Round(100*time.Millisecond)))

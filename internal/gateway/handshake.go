@@ -172,13 +172,15 @@ func (c *Client) handshakeFrame(ctx context.Context, k *conn, missing string, wa
 
 // readFailure explains why a connection ended while Wardroom was reading from it.
 func (c *Client) readFailure(ctx context.Context, k *conn, err error, missing string) *failure {
-	host := c.url.Host
+	host := c.at.url.Host
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return (&failure{state: Unreachable, pace: slow, text: "The gateway sent a frame that is too large, so Wardroom closed the connection."}).
 			withFix("Lower the gateway's limit for frames; Wardroom accepts at most 64 MiB.")
 	case errors.Is(context.Cause(k.life), errNewIdentity):
 		return anotherDevice()
+	case errors.Is(context.Cause(k.life), errNewEndpoint):
+		return anotherEndpoint()
 	case errors.Is(context.Cause(k.life), errSilent):
 		return unreachable("The gateway sent nothing for %s.", c.opt.Silence)
 	case ctx.Err() != nil:

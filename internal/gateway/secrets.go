@@ -25,6 +25,7 @@ type secrets struct {
 
 	adding sync.Mutex // guards the fields below, because both connections may add tokens
 	keys   [][]needle // of the devices used most recently, the latest last
+	shared [][]needle // of the shared tokens used most recently, the latest last
 	added  []needle   // tokens that the gateway issued
 }
 
@@ -104,9 +105,9 @@ func (s *secrets) add(token string) {
 	s.publish()
 }
 
-// keysKept limits how many device keys addKey keeps for redaction. It keeps the newest
-// ones.
-const keysKept = 4
+// kept limits how many device keys and how many shared tokens are kept for redaction.
+// The newest ones are kept.
+const kept = 4
 
 // addKey registers the private key of a new device, so that it is redacted.
 func (s *secrets) addKey(key ed25519.PrivateKey) {
@@ -116,17 +117,30 @@ func (s *secrets) addKey(key ed25519.PrivateKey) {
 	for _, form := range keyEncodings(key) {
 		forms = append(forms, needle{[]byte(form), true})
 	}
-	known := func(k []needle) bool { return len(forms) > 0 && bytes.Equal(k[0].text, forms[0].text) }
-	if len(forms) == 0 || slices.ContainsFunc(s.keys, known) {
-		return
-	}
-	s.keys = append(s.keys, forms)
-	s.keys = slices.Clone(s.keys[max(0, len(s.keys)-keysKept):])
+	s.keys = keep(s.keys, forms)
 	s.publish()
 }
 
+// addShared registers a shared token, so that it is redacted.
+func (s *secrets) addShared(token string) {
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	s.shared = keep(s.shared, needles(token))
+	s.publish()
+}
+
+// keep returns list with the forms of a secret added, without its oldest entries. Forms that it has are not added again.
+func keep(list [][]needle, forms []needle) [][]needle {
+	known := func(k []needle) bool { return bytes.Equal(k[0].text, forms[0].text) }
+	if len(forms) == 0 || slices.ContainsFunc(list, known) {
+		return list
+	}
+	list = append(list, forms)
+	return slices.Clone(list[max(0, len(list)-kept):])
+}
+
 func (s *secrets) publish() {
-	all := slices.Concat(slices.Concat(s.fixed, s.added), slices.Concat(s.keys...))
+	all := slices.Concat(s.fixed, s.added, slices.Concat(s.keys...), slices.Concat(s.shared...))
 	slices.SortStableFunc(all, func(a, b needle) int { return len(b.text) - len(a.text) })
 	s.now.Store(&all)
 }

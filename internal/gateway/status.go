@@ -50,6 +50,9 @@ func (c *Client) Status() Status {
 		return s
 	}
 	runs := c.starter.ownStatus()
+	if runs.State == NotConfigured { // the starter has not followed a change of the endpoint yet
+		runs.State, runs.LastError = Connecting, ""
+	}
 	s.Connections = []Connection{runs.as(StartsRuns), s.as(Manages)}
 	switch {
 	case s.ConnectedAt == nil && scopesRejected && runs.ConnectedAt != nil:

@@ -81,7 +81,7 @@ func (c *Client) pinned() string {
 
 // tlsFailure explains a TLS error. It returns nil if err is not a TLS error.
 func (c *Client) tlsFailure(err error) *failure {
-	host := c.url.Host
+	host := c.at.url.Host
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
 		f := unreachable("%s does not speak TLS.", host).withFix("Use ws:// or http:// in AGENTRT_GATEWAY_URL, or enable TLS in the gateway (gateway.tls.enabled).")
 		f.layer = LayerTLS
@@ -118,7 +118,7 @@ func (c *Client) untrusted(leaf *x509.Certificate, why, hint string) *failure {
 	}
 	f := &failure{state: Untrusted, pace: slow, layer: LayerTLS, certificate: shown, text: fmt.Sprintf(
 		"The certificate of %s is not trusted: %s.%s Its SHA-256 fingerprint is %s, its subject %q, valid from %s until %s.",
-		c.url.Host, why, hint, shown.Fingerprint, shown.Subject, day(leaf.NotBefore), day(leaf.NotAfter))}
+		c.at.url.Host, why, hint, shown.Fingerprint, shown.Subject, day(leaf.NotBefore), day(leaf.NotAfter))}
 	return f.withFix("Compare the fingerprint on the gateway's host (openssl x509 -noout -fingerprint -sha256 -in gateway-cert.pem). If it is the same, set AGENTRT_GATEWAY_TLS_PIN=%s and restart Wardroom.", shown.Fingerprint)
 }
 

@@ -35,11 +35,11 @@ var (
 	// ErrNeedsToken means that a new device cannot connect because no shared token is set.
 	ErrNeedsToken = fault.New(fault.Conflict, "pairing_needs_token", "The gateway's shared token is not set.")
 	// ErrNoKey means that no encryption key is configured.
-	ErrNoKey = fault.New(fault.Unavailable, "encryption_key_missing", "No encryption key is configured.")
+	ErrNoKey = vault.FaultNoKey
 	// ErrOtherKey means that the stored device's secrets cannot be decrypted.
 	ErrOtherKey = fault.New(fault.Unavailable, "encryption_key_wrong", "Wardroom could not decrypt the key of the stored device.")
 	// ErrKeyFile means that the encryption key file is invalid or unreadable.
-	ErrKeyFile = fault.New(fault.Unavailable, "encryption_key_unusable", "Wardroom could not use the encryption key file.")
+	ErrKeyFile = vault.FaultKeyFile
 )
 
 // State is the progress of the pairing.
@@ -135,15 +135,10 @@ func tokenPlace(deviceID string) string { return "pairing/device-token/" + devic
 
 // keyFault converts an error from the vault into one with instructions for the operator.
 func keyFault(err error) error {
-	switch {
-	case err == nil || fault.Of(err) != nil:
-		return err
-	case errors.Is(err, vault.ErrNoKey):
-		return ErrNoKey.With("Set ENCRYPTION_KEY to the same value on every replica (create one with: openssl rand -base64 32), then restart Wardroom.")
-	case errors.Is(err, vault.ErrOtherKey), errors.Is(err, vault.ErrBroken):
+	if errors.Is(err, vault.ErrOtherKey) || errors.Is(err, vault.ErrBroken) {
 		return ErrOtherKey.With("%s", unreadable(err))
 	}
-	return ErrKeyFile.With("%s", err)
+	return vault.Explain(err)
 }
 
 // howToPair tells the user how to create a device.
@@ -193,7 +188,7 @@ func (r stored) open(v *vault.Vault, address string) (gateway.Identity, error) {
 	if len(seed) != ed25519.SeedSize {
 		return gateway.Identity{}, vault.ErrBroken
 	}
-	id := gateway.Identity{Key: ed25519.NewKeyFromSeed(seed)}
+	id := gateway.Identity{Key: ed25519.NewKeyFromSeed(seed), Gateway: address}
 	if r.sealedToken == "" || r.gateway != address {
 		return id, nil
 	}

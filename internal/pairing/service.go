@@ -18,6 +18,8 @@ import (
 // Runtime is the part of the gateway client that pairing needs.
 type Runtime interface {
 	Status() gateway.Status
+	Address() string // the gateway's address; a token is sent only to the gateway that issued it
+	HasToken() bool  // whether a shared token is set
 	SetIdentity(id gateway.Identity)
 	Introduce(ctx context.Context, key ed25519.PrivateKey) gateway.Introduction
 }
@@ -31,9 +33,7 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	Gateway string            // the gateway's address; a token is sent only to the gateway that issued it
-	Shared  bool              // whether a shared token is set
-	Own     ed25519.PublicKey // public key of the device from the settings, which takes precedence; nil if none
+	Own ed25519.PublicKey // public key of the device from the settings, which takes precedence; nil if none
 
 	Every time.Duration // how often to check the database for changes by other replicas; default 2 s
 	Ask   time.Duration // how often to connect with the next device until it is approved; default 4 s
@@ -54,6 +54,7 @@ type Service struct {
 // held is the device that the gateway client in this replica uses.
 type held struct {
 	deviceID    string
+	gateway     string // address of the gateway for which it was read
 	sealedKey   string // as read from the database, to detect changes
 	sealedToken string // likewise
 	token       string // a secret
@@ -84,7 +85,7 @@ func (s *Service) decrypt(r stored) (gateway.Identity, error) {
 	if err != nil {
 		return gateway.Identity{}, err
 	}
-	return r.open(v, s.Gateway)
+	return r.open(v, s.Runtime.Address())
 }
 
 // Start creates a device, unless there already is one, and makes the client use it. If it created
@@ -206,8 +207,8 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 	if s.Own != nil {
 		return p, false, ErrSettings.With("Set AGENTRT_DEVICE_PRIVATE_KEY to a different key, remove AGENTRT_DEVICE_TOKEN, and restart Wardroom. Or remove all AGENTRT_DEVICE_ settings, restart Wardroom, and pair it in the dashboard under Settings → Gateway.")
 	}
-	if !s.Shared {
-		return p, false, ErrNeedsToken.With("Until the gateway approves a new device, the device needs the shared token to connect. Set AGENTRT_GATEWAY_TOKEN and restart Wardroom.")
+	if !s.Runtime.HasToken() {
+		return p, false, ErrNeedsToken.With("Until the gateway approves a new device, the device needs the shared token to connect. Set it in the dashboard under Settings → Gateway, or in AGENTRT_GATEWAY_TOKEN.")
 	}
 	v, err := s.Keys.Find()
 	if err != nil {
@@ -229,7 +230,7 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 		case current.admitted == "":
 			return ErrNotPaired.With("To use a different device, forget this one in the dashboard under Settings → Gateway, then pair again.")
 		}
-		if _, err := current.open(v, s.Gateway); err != nil {
+		if _, err := current.open(v, s.Runtime.Address()); err != nil {
 			return ErrOtherKey.With("%s", unreadable(err))
 		}
 		made = true

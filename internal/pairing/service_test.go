@@ -82,7 +82,7 @@ func start(t *testing.T, d *db.DB, r *faults.Runtime, change func(*pairing.Servi
 		Log:     slog.New(slog.NewTextHandler(log, nil)),
 	}
 	p.Service = &pairing.Service{
-		DB: d, Keys: vault.Source{Key: keyA}, Log: opt.Log, Now: clock.Now, Gateway: r.URL(),
+		DB: d, Keys: vault.Source{Key: keyA}, Log: opt.Log, Now: clock.Now,
 		Every: 20 * time.Millisecond, Ask: 20 * time.Millisecond,
 	}
 	if change != nil {
@@ -92,7 +92,6 @@ func start(t *testing.T, d *db.DB, r *faults.Runtime, change func(*pairing.Servi
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Shared = opt.Token != ""
 	p.client, p.Runtime = client, client
 	client.OnDeviceEvent(p.HandleEvent)
 	if err := p.Load(t.Context()); err != nil {

@@ -29,6 +29,10 @@ func (s *Service) HandleEvent(n gateway.DeviceEvent) {
 	s.wake()
 }
 
+// Follow makes Run use the device for the gateway's new address. Call it after the address has
+// changed. It does not block.
+func (s *Service) Follow() { s.wake() }
+
 // wake makes Run process pending work immediately.
 func (s *Service) wake() {
 	select {
@@ -156,7 +160,7 @@ func (s *Service) syncClient(ctx context.Context) error {
 		s.held = held{}
 		s.Runtime.SetIdentity(gateway.Identity{})
 		return nil
-	case has.trouble == "" && has.deviceID == current.device.ID && has.sealedKey == current.sealedKey && has.sealedToken == current.sealedToken:
+	case has.trouble == "" && has.deviceID == current.device.ID && has.gateway == s.Runtime.Address() && has.sealedKey == current.sealedKey && has.sealedToken == current.sealedToken:
 		return nil
 	}
 	id, err := s.decrypt(*current)
@@ -171,7 +175,7 @@ func (s *Service) syncClient(ctx context.Context) error {
 		}
 		return nil
 	}
-	s.held = held{deviceID: current.device.ID, sealedKey: current.sealedKey, sealedToken: current.sealedToken, token: id.Token}
+	s.held = held{deviceID: current.device.ID, gateway: id.Gateway, sealedKey: current.sealedKey, sealedToken: current.sealedToken, token: id.Token}
 	s.Runtime.SetIdentity(id)
 	return nil
 }
@@ -193,10 +197,11 @@ func (s *Service) storeEvents(ctx context.Context) error {
 	return nil
 }
 
-// storeEvent stores one device event. It does not rewrite a token that is already stored.
+// storeEvent stores one device event, unless Wardroom has since changed to another gateway. It does
+// not rewrite a token that is already stored.
 func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 	v, err := s.Keys.Find()
-	if err != nil {
+	if err != nil || n.Gateway != s.Runtime.Address() {
 		return nil //nolint:nilerr // syncClient has logged it; there is no key to encrypt with
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -204,13 +209,13 @@ func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 		if err != nil || current == nil || current.device.ID != n.DeviceID {
 			return err // the device has since been forgotten or replaced
 		}
-		has, err := current.open(v, s.Gateway)
+		has, err := current.open(v, n.Gateway)
 		if err != nil {
 			return nil //nolint:nilerr // syncClient has logged it
 		}
 		switch n.Kind {
 		case gateway.TokenIssued:
-			return s.keepToken(ctx, tx, current, v, n.Token, has.Token)
+			return s.keepToken(ctx, tx, current, v, n, has.Token)
 		case gateway.TokenRefused:
 			if has.Token == n.Token {
 				return setToken(ctx, tx, placeCurrent, "", "", nil)
@@ -226,10 +231,10 @@ func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 
 // keepToken stores the current device's token, and records that the gateway has approved the
 // device.
-func (s *Service) keepToken(ctx context.Context, tx *db.Tx, current *stored, v *vault.Vault, token, has string) error {
-	if token != has {
+func (s *Service) keepToken(ctx context.Context, tx *db.Tx, current *stored, v *vault.Vault, n gateway.DeviceEvent, has string) error {
+	if n.Token != has {
 		now := clock.At(s.Now())
-		if err := setToken(ctx, tx, placeCurrent, v.Seal(tokenPlace(current.device.ID), []byte(token)), s.Gateway, &now); err != nil {
+		if err := setToken(ctx, tx, placeCurrent, v.Seal(tokenPlace(current.device.ID), []byte(n.Token)), n.Gateway, &now); err != nil {
 			return err
 		}
 	}
@@ -275,8 +280,8 @@ func (s *Service) connectNext(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // not a failure of the gateway
 	}
-	if in.State == gateway.Connected {
-		return s.replace(ctx, r, in.Token)
+	if in.State == gateway.Connected && in.Gateway == s.Runtime.Address() {
+		return s.replace(ctx, r, in)
 	}
 	again := s.Now().Add(max(cmp.Or(s.Ask, 4*time.Second), in.After))
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -285,14 +290,14 @@ func (s *Service) connectNext(ctx context.Context) error {
 }
 
 // replace makes the replacement device the current one, with its token.
-func (s *Service) replace(ctx context.Context, r stored, token string) error {
+func (s *Service) replace(ctx context.Context, r stored, in gateway.Introduction) error {
 	v, err := s.Keys.Find()
 	if err != nil {
 		return fmt.Errorf("encrypt the token of the next device: %w", err)
 	}
 	how, sealed, address, at := Local, "", "", (*clock.Time)(nil)
-	if token != "" {
-		how, sealed, address, at = Paired, v.Seal(tokenPlace(r.device.ID), []byte(token)), s.Gateway, clock.Ptr(s.Now())
+	if in.Token != "" {
+		how, sealed, address, at = Paired, v.Seal(tokenPlace(r.device.ID), []byte(in.Token)), in.Gateway, clock.Ptr(s.Now())
 	}
 	gone := errors.New("the next device was discarded")
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {

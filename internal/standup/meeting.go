@@ -203,7 +203,7 @@ func has(members []Member, agentID string) bool {
 // checkGateway fails unless a gateway is configured and connected.
 func (m *meeting) checkGateway(ctx context.Context) error {
 	if m.Runtime.Status().State == gateway.NotConfigured {
-		return &Failure{GatewayNotConfigured, "No gateway is configured. Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in Wardroom's environment or .env file, and restart Wardroom."}
+		return &Failure{GatewayNotConfigured, "No gateway is configured. Connect one in the dashboard under Settings → Gateway."}
 	}
 	patience, err := m.gatewayTimeout(ctx)
 	if err != nil {

@@ -134,7 +134,7 @@ func TestClientReportsDeviceEvents(t *testing.T) {
 	}
 	last := func(kind gateway.DeviceEventKind, token string) func([]gateway.DeviceEvent) bool {
 		return func(all []gateway.DeviceEvent) bool {
-			return len(all) > 0 && all[len(all)-1] == gateway.DeviceEvent{DeviceID: id, Kind: kind, Token: token}
+			return len(all) > 0 && all[len(all)-1] == gateway.DeviceEvent{DeviceID: id, Kind: kind, Token: token, Gateway: r.URL()}
 		}
 	}
 	for len(r.Pending()) == 0 {

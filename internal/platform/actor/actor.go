@@ -47,6 +47,7 @@ const (
 	ManageSchedules Permission = "manage_schedules" // manage the runtime's scheduled jobs
 	ControlSessions Permission = "control_sessions" // send messages to the runtime's sessions and stop their runs
 	ManageRuntime   Permission = "manage_runtime"   // diagnose and pair the gateway connection
+	ManageSettings  Permission = "manage_settings"  // read and change the settings, such as the gateway's address
 	UseInbox        Permission = "use_inbox"        // read and resolve inbox items
 	NamePeople      Permission = "name_people"      // read the names of accounts
 	ManageAccounts  Permission = "manage_accounts"  // manage users and API keys
@@ -68,6 +69,7 @@ var may = map[Permission][]Role{
 	ManageSchedules: {Owner, Admin},
 	ControlSessions: {Owner, Admin},
 	ManageRuntime:   {Owner, Admin},
+	ManageSettings:  {Owner, Admin},
 	UseInbox:        {Owner, Admin, User},
 	NamePeople:      {Owner, Admin, User},
 	ManageAccounts:  {Owner, Admin},
@@ -80,7 +82,7 @@ var may = map[Permission][]Role{
 
 // Permissions returns every permission, starting with Public.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks, DecideTasks}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, ManageSettings, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks, DecideTasks}
 }
 
 // Valid reports whether p is a known permission. A route with an unknown permission

@@ -49,7 +49,7 @@ type Raw struct {
 
 	MetricsAddr string `name:"metrics-addr" env:"METRICS_ADDR" group:"Server" help:"Address that serves Prometheus metrics, as HOST:PORT, such as 127.0.0.1:9464. It serves nothing else and requires no token. Empty disables metrics."`
 
-	EncryptionKey    Secret `name:"encryption-key" env:"ENCRYPTION_KEY" group:"Storage" help:"Key that encrypts stored secrets, such as the device key from POST /api/v1/agentrt/pairing. Use 32 to 1000 random characters without spaces or commas, such as the output of: openssl rand -base64 32. With PostgreSQL, set the same key on all replicas; without a key, Wardroom stores no such secrets. With SQLite, if empty, Wardroom creates the key file encryption.key in DATA_DIR when it first needs a key."`
+	EncryptionKey    Secret `name:"encryption-key" env:"ENCRYPTION_KEY" group:"Storage" help:"Key that encrypts stored secrets, such as the gateway token from the dashboard. Use 32 to 1000 random characters without spaces or commas, such as the output of: openssl rand -base64 32. With PostgreSQL, set the same key on all replicas; without a key, Wardroom stores no such secrets. With SQLite, if empty, Wardroom creates the key file encryption.key in DATA_DIR when it first needs a key."`
 	EncryptionKeyOld Secret `name:"encryption-key-old" env:"ENCRYPTION_KEY_OLD" group:"Storage" help:"Previous encryption keys, separated by commas. Wardroom can still decrypt secrets with these keys. At the next start, it encrypts those secrets again with ENCRYPTION_KEY."`
 
 	JWTSecret              Secret `name:"jwt-secret" env:"JWT_SECRET" must:"true" group:"Accounts" help:"Key that signs login tokens, at least 48 characters. Changing it logs everyone out."`
@@ -58,8 +58,8 @@ type Raw struct {
 	BootstrapOwnerPassword Secret `name:"bootstrap-owner-password" env:"BOOTSTRAP_OWNER_PASSWORD" group:"Accounts" help:"Password of the account in BOOTSTRAP_OWNER_EMAIL, at least 12 characters. Remove it after the first login."`
 	RegistrationEnabled    string `name:"registration-enabled" env:"REGISTRATION_ENABLED" default:"false" group:"Accounts" help:"Whether people can create their own account, with the role user: true or false."`
 
-	GatewayURL       string `name:"agentrt-gateway-url" env:"AGENTRT_GATEWAY_URL" group:"Gateway" help:"Address of the agent runtime's gateway, such as ws://127.0.0.1:18789. If empty, no gateway is used, and features that need agents are unavailable."`
-	GatewayToken     Secret `name:"agentrt-gateway-token" env:"AGENTRT_GATEWAY_TOKEN" group:"Gateway" help:"Token that authenticates Wardroom to the gateway."`
+	GatewayURL       string `name:"agentrt-gateway-url" env:"AGENTRT_GATEWAY_URL" group:"Gateway" help:"Address of the agent runtime's gateway, such as ws://127.0.0.1:18789. If empty, people set the address in the dashboard under Settings → Gateway. Until then, features that need agents are unavailable."`
+	GatewayToken     Secret `name:"agentrt-gateway-token" env:"AGENTRT_GATEWAY_TOKEN" group:"Gateway" help:"Token that authenticates Wardroom to the gateway. It is sent only to AGENTRT_GATEWAY_URL. If empty, people set the token in the dashboard under Settings → Gateway."`
 	GatewayTimeoutMS string `name:"agentrt-gateway-timeout-ms" env:"AGENTRT_GATEWAY_TIMEOUT_MS" default:"15000" group:"Gateway" help:"Timeout of a request to the gateway in milliseconds, 100 to 600000. Agent turns have their own timeouts."`
 	GatewayScopes    string `name:"agentrt-gateway-scopes" env:"AGENTRT_GATEWAY_SCOPES" default:"operator.read,operator.write" group:"Gateway" help:"Scopes to request from the gateway, separated by commas. If operator.admin is included, Wardroom starts runs on a second connection without it."`
 

@@ -341,8 +341,8 @@ func (k *checker) pins(name, s string) []Fingerprint {
 	return out
 }
 
-// unused warns about gateway settings that have no effect because the gateway address
-// is not set.
+// unused warns about tokens that have no effect because the gateway address is not set. A
+// token from the settings is sent only to an address from the settings.
 func (k *checker) unused(r Raw) {
 	if r.GatewayURL != "" {
 		return
@@ -350,9 +350,7 @@ func (k *checker) unused(r Raw) {
 	var names []string
 	for _, s := range []struct{ name, value string }{
 		{"AGENTRT_GATEWAY_TOKEN", r.GatewayToken.Reveal()},
-		{"AGENTRT_DEVICE_PRIVATE_KEY", r.DevicePrivateKey.Reveal()},
-		{"AGENTRT_GATEWAY_CA_FILE", r.GatewayCAFile},
-		{"AGENTRT_GATEWAY_TLS_PIN", r.GatewayTLSPin},
+		{"AGENTRT_DEVICE_TOKEN", r.DeviceToken.Reveal()},
 	} {
 		if s.value != "" {
 			names = append(names, s.name)
@@ -363,6 +361,6 @@ func (k *checker) unused(r Raw) {
 		if len(names) > 1 {
 			verb = "are"
 		}
-		k.warn("%s %s set but AGENTRT_GATEWAY_URL is not: no gateway is configured", strings.Join(names, ", "), verb)
+		k.warn("%s %s set but AGENTRT_GATEWAY_URL is not: no gateway is configured, and none can be set in the dashboard", strings.Join(names, ", "), verb)
 	}
 }

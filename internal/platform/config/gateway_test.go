@@ -281,9 +281,9 @@ func TestGatewayTLS(t *testing.T) {
 		t.Errorf("unchecked: %v, %v", warnings, err)
 	}
 	r = good()
-	r.GatewayToken, r.DevicePrivateKey, r.GatewayTLSPin = "t", keySeed, pinHex
+	r.GatewayToken, r.DevicePrivateKey, r.DeviceToken, r.GatewayTLSPin = "t", keySeed, "d", pinHex
 	_, warnings, err = r.Check()
-	if err != nil || len(warnings) != 1 || warnings[0] != "AGENTRT_GATEWAY_TOKEN, AGENTRT_DEVICE_PRIVATE_KEY, AGENTRT_GATEWAY_TLS_PIN are set but AGENTRT_GATEWAY_URL is not: no gateway is configured" {
+	if err != nil || len(warnings) != 1 || warnings[0] != "AGENTRT_GATEWAY_TOKEN, AGENTRT_DEVICE_TOKEN are set but AGENTRT_GATEWAY_URL is not: no gateway is configured, and none can be set in the dashboard" {
 		t.Errorf("without an address: %q, %v", warnings, err)
 	}
 }

@@ -51,16 +51,7 @@ export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
           <Row check={check} key={check.layer} />
         ))}
       </ol>
-      {exam && exam.warnings.length > 0 && (
-        <div className="flex flex-col gap-2">
-          <h4 className="font-medium">{words.warnings}</h4>
-          {exam.warnings.map(w => (
-            <Note key={`${w.layer} ${w.cause}`} tone="attention">
-              <Fault cause={w.cause} fix={w.fix} />
-            </Note>
-          ))}
-        </div>
-      )}
+      {exam && <Warnings of={exam} />}
       {exam && (
         <p className="flex flex-wrap items-center gap-x-1.5 text-soft text-xs">
           {exam.healthy && <State tone="active">{words.healthy}</State>}
@@ -70,6 +61,40 @@ export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
         </p>
       )}
     </Group>
+  )
+}
+
+function Warnings({ of }: { of: Schemas['GatewayExamination'] }) {
+  if (of.warnings.length === 0) return null
+  return (
+    <div className="flex flex-col gap-2">
+      <h4 className="font-medium">{words.warnings}</h4>
+      {of.warnings.map(w => (
+        <Note key={`${w.layer} ${w.cause}`} tone="attention">
+          <Fault cause={w.cause} fix={w.fix} />
+        </Note>
+      ))}
+    </div>
+  )
+}
+
+/** The result of an examination without its checklist: what works, or the cause and the fix. */
+export function Findings({ of }: { of: Schemas['GatewayExamination'] }) {
+  const seen = of.layers.find(l => l.layer === 'methods')?.saw
+  return (
+    <div className="flex flex-col gap-2" data-healthy={of.healthy}>
+      {of.healthy && (
+        <p>
+          <State tone="active">{words.access.passed}</State> <bdi className="text-soft text-xs">{seen}</bdi>
+        </p>
+      )}
+      {of.failure && (
+        <Note tone="danger">
+          <Fault cause={of.failure.cause} fix={of.failure.fix} />
+        </Note>
+      )}
+      <Warnings of={of} />
+    </div>
   )
 }
 

@@ -10,13 +10,11 @@ import { State, type Tone } from '../ui/State'
 import { Answer, NotAllowed } from '../ui/Views'
 import { Command, Facts, Group, Note, Part } from './Bits'
 import { Doctor } from './Doctor'
+import { GatewaySettings } from './GatewaySettings'
 import { Pairing } from './Pairing'
 
 const words = settings.gateway
 type Status = Schemas['GatewayStatus']
-
-/** The lines of a .env file that configure the gateway. */
-export const gatewaySettings = 'AGENTRT_GATEWAY_URL=ws://127.0.0.1:18789\nAGENTRT_GATEWAY_TOKEN='
 
 /** The Gateway page of Settings: status, doctor, and pairing. */
 export function GatewayPart() {
@@ -28,10 +26,15 @@ export function GatewayPart() {
         {is => (
           <>
             <Connection of={is} />
-            {me && leads(me) && is.state !== 'not_configured' && (
+            {me && leads(me) && (
               <>
-                <Doctor state={is} />
-                <Pairing />
+                <GatewaySettings />
+                {is.state !== 'not_configured' && (
+                  <>
+                    <Doctor state={is} />
+                    <Pairing />
+                  </>
+                )}
               </>
             )}
             {me && !leads(me) && <NotAllowed detail={words.readOnly} />}
@@ -91,10 +94,7 @@ export function Connection({ of: is }: { of: Status }) {
         )}
       </p>
       {is.state === 'not_configured' ? (
-        <>
-          <Variables />
-          <p className="text-soft">{words.goesOn}</p>
-        </>
+        <p className="text-soft">{words.goesOn}</p>
       ) : (
         <>
           {is.error && (
@@ -172,17 +172,6 @@ function Seen({ at, live }: { at: string; live: boolean }) {
 function Retry({ at }: { at: string }) {
   const ahead = useTicking(now => Date.parse(at) > now)
   return ahead ? <Age at={at} /> : words.retrying
-}
-
-/** The settings that configure a gateway. */
-export function Variables() {
-  return (
-    <div className="flex flex-col gap-2">
-      <p>{words.variables}</p>
-      <Command text={gatewaySettings} />
-      <p className="text-soft text-xs">{words.variablesHelp}</p>
-    </div>
-  )
 }
 
 function Certificate({ of }: { of: NonNullable<Status['certificate']> }) {

@@ -9,6 +9,7 @@ export const settingsPatches: readonly Patch[] = [
       for (const what of ['jobs', 'sessions', 'schedule']) rereadSoon(cache, ['settings', what])
     },
   },
+  { on: ['settings.'], apply: (_, cache) => rereadSoon(cache, ['settings', 'service']) },
   { on: ['pairing.'], apply: (_, cache) => rereadSoon(cache, ['gateway', 'pairing']) },
   {
     on: ['key.'],
@@ -30,7 +31,7 @@ export const settingsPatches: readonly Patch[] = [
   },
   {
     // All kinds of audit events. Each reaches only users who may read it.
-    on: ['login.', 'password.', 'user.', 'key.', 'pairing.', 'retention.', 'prices.', 'service.', 'schedule.'],
+    on: ['login.', 'password.', 'user.', 'key.', 'pairing.', 'retention.', 'prices.', 'service.', 'schedule.', 'settings.'],
     apply: (_, cache) => rereadSoon(cache, ['settings', 'audit']),
   },
 ]

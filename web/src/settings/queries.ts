@@ -6,6 +6,11 @@ export const pairingQuery = queryOptions({
   queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/pairing', { signal })),
 })
 
+export const settingsQuery = queryOptions({
+  queryKey: ['settings', 'service'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/settings', { signal })),
+})
+
 /** The doctor's last result. Runs again only on request. */
 export const doctorQuery = queryOptions({
   queryKey: ['doctor'],

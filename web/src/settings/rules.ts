@@ -193,3 +193,21 @@ export function teamChange(
     ...optional('deadline'),
   }
 }
+
+/**
+ * Returns the change of the gateway's address and token, from the fields of the form. An empty token keeps the stored
+ * one, unless the address changes: then the gateway gets none.
+ */
+export function gatewayChange(
+  is: Pick<Schemas['SettingsGateway'], 'url' | 'token'>,
+  address: string,
+  secret: string,
+): Schemas['SettingsGatewayChange'] {
+  const to = address.trim()
+  const moved = is.url.editable && to !== is.url.value
+  const token = secret.trim()
+  return {
+    ...(moved ? { url: to } : {}),
+    ...(token ? { token } : moved && is.token.editable ? { token: null } : {}),
+  }
+}

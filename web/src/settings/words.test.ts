@@ -20,7 +20,7 @@ const activity =
 function written(): string[] {
   const kinds = new Set<string>()
   const form =
-    /"((?:login|password|registration|setup|user|key|pairing|retention|prices|service|schedule|job|session|task|comment|standup)\.[a-z_]+)"/g
+    /"((?:login|password|registration|setup|user|key|pairing|retention|prices|service|settings|schedule|job|session|task|comment|standup)\.[a-z_]+)"/g
   for (const { dir, text } of sources) {
     if (!writers.has(dir)) continue
     for (const [, kind] of text.matchAll(form)) if (kind && !activity.test(kind)) kinds.add(kind)

@@ -35,10 +35,11 @@ export const welcome = {
   next: 'Continue',
   toNow: 'Go to the Now page',
   connect: {
-    text: 'Add these two settings to Wardroom’s environment, or to the .env file in its working directory, and restart Wardroom. The token never reaches a browser.',
+    text: 'Enter the gateway’s address and token. The token is stored encrypted and never shown again.',
     waiting: 'This page updates as soon as the gateway connects.',
-    set: 'Settings found',
-    scopes: 'To create the daily standup job here, also request this scope. You can remove it afterwards:',
+    set: 'Gateway configured',
+    scopes:
+      'To create the daily standup job here, request this scope in Wardroom’s environment and restart Wardroom. You can remove it afterwards:',
   },
   doctor: {
     text: 'Checks each step of the connection, from DNS to gateway events. The first check that fails says what to do.',

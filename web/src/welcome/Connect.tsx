@@ -1,6 +1,7 @@
 import type { Schemas } from '../api/client'
 import { Command } from '../settings/Bits'
-import { Connection, gatewaySettings } from '../settings/Gateway'
+import { Connection } from '../settings/Gateway'
+import { GatewaySettings } from '../settings/GatewaySettings'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
@@ -10,29 +11,29 @@ import { Skeleton } from '../ui/Views'
 const words = welcome.connect
 export const adminScope = 'AGENTRT_GATEWAY_SCOPES=operator.read,operator.write,operator.admin'
 
-/** The settings that configure the gateway, or its connection status. */
+/** The gateway's connection status, and its address and token until it connects. */
 export function Connect({ gateway }: { gateway: Schemas['GatewayStatus'] | undefined }) {
   if (!gateway) return <Skeleton label={`${texts.ui.loading} ${settings.gateway.what}`} rows={4} />
-  if (gateway.state === 'not_configured') {
-    return (
-      <div className="flex flex-col gap-2">
-        <p>{words.text}</p>
-        <Command text={gatewaySettings} />
-        <p className="text-soft text-xs">{settings.gateway.variablesHelp}</p>
-        <p>{words.scopes}</p>
-        <Command text={adminScope} />
-        <p className="text-soft" role="status">
-          {words.waiting}
-        </p>
-      </div>
-    )
-  }
+  const none = gateway.state === 'not_configured'
   return (
     <>
-      <p>
-        <State tone="active">{words.set}</State>
-      </p>
-      <Connection of={gateway} />
+      {none ? (
+        <p>{words.text}</p>
+      ) : (
+        <>
+          <p>
+            <State tone="active">{words.set}</State>
+          </p>
+          <Connection of={gateway} />
+        </>
+      )}
+      {gateway.connected_at === null && <GatewaySettings />}
+      {none && (
+        <div className="flex flex-col gap-2">
+          <p className="text-soft">{words.scopes}</p>
+          <Command text={adminScope} />
+        </div>
+      )}
       {gateway.connected_at === null && (
         <p className="text-soft" role="status">
           {words.waiting}

@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"wardroom/internal/account"
+	"wardroom/internal/gateway"
+	"wardroom/internal/pairing"
+	"wardroom/internal/platform/config"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/settings"
+)
+
+// wireSettings creates the settings service and passes the stored settings to the gateway
+// client. The client needs them before it connects for the first time.
+func (a *App) wireSettings(ctx context.Context) error {
+	a.Settings = &settings.Service{
+		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
+		Fixed: fixedSettings(a.cfg, a.opts.Demo),
+		Confirm: func(ctx context.Context, password *string, do func(func(context.Context, *db.Tx) error) error) error {
+			return a.Accounts.Confirm(ctx, password, "settings change", do)
+		},
+		Refusals: account.ConfirmFaults(),
+		Changed:  func() { a.Pairing.Follow() },
+		Away:     func(err error) bool { return a.outage.notice("the settings", err) },
+	}
+	return a.Settings.Load(ctx)
+}
+
+// fixedSettings returns the settings that cannot be changed in the dashboard.
+func fixedSettings(cfg config.Config, demo bool) settings.Fixed {
+	return settings.Fixed{URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), DeviceToken: cfg.DeviceToken != "", Demo: demo}
+}
+
+// storedConnection returns the gateway's address and token, and Wardroom's device, as the
+// running service would use them. If the database cannot be read, it returns an error and
+// what the settings contain.
+func storedConnection(ctx context.Context, cfg config.Config) (gateway.Endpoint, gateway.Identity, error) {
+	const limit = 10 * time.Second
+	at, id := gateway.Endpoint{URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal()}, gateway.Identity{}
+	if cfg.DatabaseURL == "" || cfg.DeviceKey != nil && cfg.GatewayURL != "" && cfg.GatewayToken != "" {
+		return at, id, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	d, err := db.OpenReadOnly(ctx, cfg.DatabaseURL.Reveal())
+	if errors.Is(err, fs.ErrNotExist) {
+		return at, id, nil // Wardroom has not run here
+	}
+	if err != nil {
+		return at, id, err
+	}
+	defer d.Close()
+	keys := keysOf(cfg, d.Engine())
+	stored, err := settings.Endpoint(ctx, d, keys, fixedSettings(cfg, false))
+	if !db.IsNoTable(err) { // otherwise the database was created by an earlier version
+		at = stored
+	} else {
+		err = nil
+	}
+	if cfg.DeviceKey != nil || at.URL == "" {
+		return at, id, err
+	}
+	id, trouble := pairing.Stored(ctx, d, keys, at.URL)
+	if db.IsNoTable(trouble) {
+		trouble = nil
+	}
+	return at, id, errors.Join(err, trouble)
+}

@@ -1,0 +1,267 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/platform/vault"
+)
+
+// Runtime is the part of the gateway client that the settings need.
+type Runtime interface {
+	SetEndpoint(e gateway.Endpoint) error
+	CheckEndpoint(e gateway.Endpoint) error
+	Examine(ctx context.Context, report func(gateway.Step)) (gateway.Examination, error)
+	ExamineAs(ctx context.Context, e gateway.Endpoint) (gateway.Examination, error)
+}
+
+// Service stores the settings and passes them to the gateway client. Call Load before
+// anything else. It must not be copied after first use.
+type Service struct {
+	DB      *db.DB
+	Runtime Runtime
+	Keys    vault.Source
+	Log     *slog.Logger
+	Now     func() time.Time
+	Fixed   Fixed // what the environment determines
+
+	// Confirm checks that the password is the caller's and calls do. It passes do a function to
+	// call in the transaction that makes the change. Refusals are its errors.
+	Confirm  func(ctx context.Context, password *string, do func(check func(context.Context, *db.Tx) error) error) error
+	Refusals []*fault.Error
+	// Changed, if set, is called after the gateway client has got another address or token.
+	Changed func()
+
+	Every time.Duration // how often to check the database for changes by other replicas; default 2 s
+	// Away, if set, reports whether an error means that the database is unavailable. It
+	// logs such an outage once for all callers. It must not block.
+	Away func(error) bool
+
+	mu      sync.Mutex
+	applied int64  // version that the gateway client uses; 0 before Load
+	problem string // why the stored values cannot be used; logged once
+}
+
+// Show returns the settings.
+func (s *Service) Show(ctx context.Context) (Settings, error) {
+	w, err := load(ctx, s.DB)
+	if err != nil {
+		return Settings{}, fmt.Errorf("read the settings: %w", err)
+	}
+	return s.show(w), nil
+}
+
+// show returns the settings as clients see them.
+func (s *Service) show(w stored) Settings {
+	e, trouble := s.Fixed.endpoint(w, s.Keys)
+	url := Address{Value: e.URL, Source: s.source(e.URL != "", s.Fixed.URL != ""), Editable: e.URLEditable}
+	if v := s.Fixed.url(); v != "" {
+		url.Detail = s.Fixed.why(v, "address")
+	} else if err := s.Runtime.CheckEndpoint(e); err != nil {
+		url.Detail = plaintext.Capital(err.Error()) + "."
+	}
+	hasToken := e.Token != "" || trouble != nil
+	token := Token{Set: hasToken, Source: s.source(hasToken, s.Fixed.Token != ""), Editable: e.TokenEditable}
+	_, noKey := s.Keys.Find()
+	switch v := s.Fixed.token(); {
+	case v != "":
+		token.Detail = s.Fixed.why(v, "token")
+	case trouble != nil:
+		token.Detail = unreadable(trouble)
+	case errors.Is(noKey, vault.ErrNoKey) && s.Keys.File == "":
+		token.Editable, token.Detail = false, "A token cannot be stored without an encryption key. "+vault.HowToSetKey
+	}
+	return Settings{Gateway: Gateway{URL: url, Token: token}, UpdatedAt: w.updatedAt, Version: w.version}
+}
+
+// source returns where a value comes from.
+func (s *Service) source(has, fixed bool) Source {
+	switch {
+	case !has:
+		return None
+	case s.Fixed.Demo:
+		return Demo
+	case fixed:
+		return Environment
+	}
+	return Stored
+}
+
+// unreadable explains why the stored token cannot be decrypted, and what to do.
+func unreadable(err error) string {
+	if errors.Is(err, vault.ErrBroken) {
+		return "The stored token was modified, or copied from another database. Enter it again."
+	}
+	return fmt.Sprintf("Wardroom could not decrypt the stored token: %s. Restore the encryption key, or enter the token again.", err)
+}
+
+// Change changes settings and passes them to the gateway client. Each change requires the
+// caller's password. It returns ErrFixed if the environment determines a setting, and
+// ErrStale if version is given and is not the current one.
+func (s *Service) Change(ctx context.Context, c Change, version *int64) (Settings, error) {
+	if c.Gateway.empty() {
+		return s.unchanged(ctx, version)
+	}
+	if err := s.check(ctx, c.Gateway); err != nil {
+		return Settings{}, err
+	}
+	var v *vault.Vault
+	if c.Gateway.Token.Value != nil {
+		var err error
+		if v, err = s.Keys.Make(); err != nil {
+			return Settings{}, vault.Explain(err)
+		}
+	}
+	err := s.Confirm(ctx, c.CurrentPassword, func(check func(context.Context, *db.Tx) error) error {
+		return s.DB.Tx(ctx, func(tx *db.Tx) error {
+			if err := check(ctx, tx); err != nil {
+				return err
+			}
+			return s.changeIn(ctx, tx, c.Gateway, v, version)
+		})
+	})
+	if err != nil {
+		return Settings{}, fmt.Errorf("change the settings: %w", err)
+	}
+	if err := s.sync(ctx); err != nil {
+		return Settings{}, err
+	}
+	return s.Show(ctx)
+}
+
+// unchanged returns the settings for a change that names none.
+func (s *Service) unchanged(ctx context.Context, version *int64) (Settings, error) {
+	is, err := s.Show(ctx)
+	if err != nil {
+		return Settings{}, err
+	}
+	return is, ErrStale.Unless(version, is.Version, "settings")
+}
+
+// check rejects a change that is impossible or has invalid values. It does so before the
+// password is checked, because a wrong password counts as a failed login.
+func (s *Service) check(ctx context.Context, c GatewayChange) error {
+	if err := s.Fixed.refuse(c); err != nil {
+		return err
+	}
+	w, err := load(ctx, s.DB)
+	if err != nil {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	to, err := c.target(s.Fixed.address(w), s.Fixed.hasToken(w))
+	if err != nil {
+		return err
+	}
+	return s.checkAddress(to)
+}
+
+// checkAddress returns an error that names the field if the gateway client cannot use an
+// address.
+func (s *Service) checkAddress(address string) error {
+	var bad fault.Fields
+	if err := s.Runtime.CheckEndpoint(gateway.Endpoint{URL: address}); err != nil {
+		bad.Add("/gateway/url", "%s.", plaintext.Capital(err.Error()))
+	}
+	return bad.Err()
+}
+
+// changeIn stores a change and records it in the audit log.
+func (s *Service) changeIn(ctx context.Context, tx *db.Tx, c GatewayChange, v *vault.Vault, version *int64) error {
+	was, err := load(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := ErrStale.Unless(version, was.version, "settings"); err != nil {
+		return err
+	}
+	from, had := s.Fixed.address(was), s.Fixed.hasToken(was)
+	to, err := c.target(from, had)
+	if err != nil {
+		return err
+	}
+	is := was
+	if c.URL.Given {
+		is.url = to
+	}
+	if c.Token.Given || to != from {
+		is.sealed, is.tokenFor = "", ""
+	}
+	if c.Token.Value != nil {
+		is.sealed, is.tokenFor = v.Seal(tokenPlace(to), []byte(*c.Token.Value)), to
+	}
+	facts := map[string]change{}
+	if to != from {
+		facts["gateway_url"] = change{from, to}
+	}
+	if has := is.sealed != ""; is.sealed != was.sealed && (has || had) {
+		facts["gateway_token"] = change{shown(had), shown(has)}
+		if had && has {
+			facts["gateway_token"] = change{shown(had), "[new secret]"}
+		}
+	}
+	if is == was {
+		return nil
+	}
+	now := clock.At(s.Now())
+	if err := save(ctx, tx, is, now); err != nil {
+		return err
+	}
+	return event.Record(ctx, tx, now.Time, event.Audit, "settings.changed",
+		event.Subject{Kind: "service", ID: "wardroom", Name: "Wardroom"}, map[string]any{"changes": facts})
+}
+
+// change is a setting before and after a change, in the audit log.
+type change struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// shown returns what the audit log shows of a token.
+func shown(set bool) string {
+	if set {
+		return "[secret]"
+	}
+	return ""
+}
+
+// Test checks the connection to the gateway with the given values in place of the current
+// ones, and stores nothing. A stored token is sent only to the address for which it was
+// entered.
+func (s *Service) Test(ctx context.Context, c GatewayChange) (gateway.Examination, error) {
+	if c.empty() {
+		return s.Runtime.Examine(ctx, nil)
+	}
+	if err := s.Fixed.refuse(c); err != nil {
+		return gateway.Examination{}, err
+	}
+	w, err := load(ctx, s.DB)
+	if err != nil {
+		return gateway.Examination{}, fmt.Errorf("read the settings: %w", err)
+	}
+	e, _ := s.Fixed.endpoint(w, s.Keys) // a token that cannot be decrypted counts as missing
+	to, err := c.target(e.URL, e.Token != "")
+	if err != nil {
+		return gateway.Examination{}, err
+	}
+	if err := s.checkAddress(to); err != nil {
+		return gateway.Examination{}, err
+	}
+	if to != e.URL || c.Token.Given {
+		e.Token = ""
+	}
+	if c.Token.Value != nil {
+		e.Token = *c.Token.Value
+	}
+	e.URL = to
+	return s.Runtime.ExamineAs(ctx, e)
+}
