@@ -123,6 +123,9 @@ func (b behavior) Admit(conn *demo.Conn, in demo.Login) (demo.Admission, *demo.F
 func (r *Runtime) admit(conn *demo.Conn, in demo.Login) (demo.Admission, *demo.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if see := r.faults.logins; see != nil {
+		see(in)
+	}
 	f := r.faults.lockedOut()
 	if r.faults.starting {
 		f = notReady()

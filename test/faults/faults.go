@@ -78,6 +78,7 @@ type faults struct {
 	resume       time.Duration // delay from a restart until interrupted turns resume; 0 means they don't
 	refreshing   int           // calls of sessions.usage left to answer without numbers
 	watch        func(Request) bool
+	logins       func(demo.Login)
 	jobsStopped  bool // due jobs don't run
 }
 

@@ -22,6 +22,10 @@ type Request struct {
 // exactly this point. A nil function turns this off.
 func (r *Runtime) Watch(see func(Request) bool) { r.change(func(f *faults) { f.watch = see }) }
 
+// WatchLogins sets a function that is called with what each client presents when it
+// connects. It must not block. A nil function turns this off.
+func (r *Runtime) WatchLogins(see func(demo.Login)) { r.change(func(f *faults) { f.logins = see }) }
+
 // Receive passes a request to the function set with Watch, which says whether to handle it,
 // and counts it.
 func (b behavior) Receive(conn *demo.Conn, req demo.Request) bool {
