@@ -191,7 +191,7 @@ func (l *leakSearch) learn(h *house, d *db.DB, which string) {
 func (h *house) tempt(s *service, owner caller) {
 	h.t.Helper()
 	for _, path := range []string{
-		"/api/v1/agentrt/status", pairingPath, "/api/v1/agentrt/doctor", "/api/v1/agents", "/api/v1/audit?limit=500", "/api/v1/audit.csv",
+		"/api/v1/agentrt/status", pairingPath, settingsPath, "/api/v1/agentrt/doctor", "/api/v1/agents", "/api/v1/audit?limit=500", "/api/v1/audit.csv",
 		"/api/v1/activity", "/api/v1/agentrt/sessions", "/api/v1/users", "/api/v1/config", "/api/v1/openapi.json", "/api/docs", "/readyz", "/api/v1/retention",
 	} {
 		owner.get(path)

@@ -28,8 +28,8 @@ import (
 type Client struct {
 	opt             Options
 	at              *endpoint // in use; written only by the goroutine of Run, with the lock held
-	leader          *Client  // if this is a starter, the client that it belongs to; otherwise nil
-	starter         *Client  // holds the connection that starts runs; nil if there is only one connection
+	leader          *Client   // if this is a starter, the client that it belongs to; otherwise nil
+	starter         *Client   // holds the connection that starts runs; nil if there is only one connection
 	http            *http.Client
 	secrets         *secrets
 	device          *device // nil without a device; like wallet, used only by the goroutine of Run
@@ -44,7 +44,7 @@ type Client struct {
 
 	mu           sync.Mutex
 	latest       *endpoint // as SetEndpoint last set it
-	conn         *conn // nil while disconnected
+	conn         *conn     // nil while disconnected
 	status       Status
 	latency      time.Duration
 	sharedWallet wallet        // copy of wallet for other goroutines

@@ -182,11 +182,7 @@ function AccessForm({ of: is, onSaved, onCancel }: { of: All; onSaved: () => voi
         <Details of={[token.detail]} />
       )}
       <div className="flex flex-wrap items-center gap-2">
-        <Button
-          busy={test.isPending}
-          disabled={address.trim() === ''}
-          onClick={() => test.mutate(change)}
-        >
+        <Button busy={test.isPending} disabled={address.trim() === ''} onClick={() => test.mutate(change)}>
           {words.test}
         </Button>
         <span className="text-soft text-xs">{words.testHelp}</span>

@@ -31,7 +31,18 @@ export const settingsPatches: readonly Patch[] = [
   },
   {
     // All kinds of audit events. Each reaches only users who may read it.
-    on: ['login.', 'password.', 'user.', 'key.', 'pairing.', 'retention.', 'prices.', 'service.', 'schedule.', 'settings.'],
+    on: [
+      'login.',
+      'password.',
+      'user.',
+      'key.',
+      'pairing.',
+      'retention.',
+      'prices.',
+      'service.',
+      'schedule.',
+      'settings.',
+    ],
     apply: (_, cache) => rereadSoon(cache, ['settings', 'audit']),
   },
 ]
