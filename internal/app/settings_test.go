@@ -43,7 +43,7 @@ func hurried(h *house) {
 func testsCandidates(t *testing.T, owner caller, url string) {
 	t.Helper()
 	try := func(values map[string]any) gateway.Examination {
-		return decode[gateway.Examination](owner.post(settingsPath+"/test", map[string]any{"gateway": values}).want(http.StatusOK))
+		return decode[gateway.Examination](owner.post(settingsPath+"/test", gatewayIs(password, values)).want(http.StatusOK))
 	}
 	before := string(owner.get(settingsPath).body)
 	if found := try(map[string]any{"url": url, "token": gatewayToken}); !found.Healthy {
@@ -52,7 +52,10 @@ func testsCandidates(t *testing.T, owner caller, url string) {
 	if found := try(map[string]any{"url": url, "token": "wrong-token-5c2d"}); found.Healthy || found.Failure.Layer != gateway.LayerAuth || !strings.Contains(found.Failure.Fix, "Settings → Gateway") {
 		t.Errorf("a wrong token: %+v", found.Failure)
 	}
-	owner.post(settingsPath+"/test", map[string]any{"gateway": map[string]any{"url": "gopher://x"}}).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
+	owner.post(settingsPath+"/test", gatewayIs(password, map[string]any{"url": "gopher://x"})).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
+	elsewhere := map[string]any{"url": "ws://127.0.0.1:1"}
+	owner.post(settingsPath+"/test", map[string]any{"gateway": elsewhere}).wantProblem(http.StatusForbidden, "password_required")
+	owner.post(settingsPath+"/test", gatewayIs("a wrong password", elsewhere)).wantProblem(http.StatusForbidden, "wrong_password")
 	if after := string(owner.get(settingsPath).body); after != before {
 		t.Errorf("a test changed %s to %s", before, after)
 	}
@@ -193,7 +196,7 @@ func TestGatewaySettingsInTheEnvironment(t *testing.T) {
 		values := map[string]any{field: "ws://127.0.0.1:1"}
 		for _, a := range []answer{
 			owner.patch(settingsPath, gatewayIs(password, values)),
-			owner.post(settingsPath+"/test", map[string]any{"gateway": values}),
+			owner.post(settingsPath+"/test", gatewayIs(password, values)),
 		} {
 			a.wantProblem(http.StatusConflict, "setting_in_environment")
 			if p := decode[struct{ Variable, Detail string }](a); p.Variable != variable || !strings.Contains(p.Detail, variable) {

@@ -22,9 +22,9 @@ func (s *Service) Mount(api *web.API) {
 			"Each change requires your own password as current_password. A wrong password counts as a failed login.\n\n"+
 			"A change of the address requires the token again, or null if the gateway requires none. A value that the environment determines is rejected; the problem's variable names the environment variable."))
 	web.Post(api, "/settings/test", actor.ManageSettings, "Test gateway settings", s.handleTest,
-		web.Waits(gateway.ExamLimit+examRoom), web.Fails(ErrFixed),
+		web.Waits(gateway.ExamLimit+examRoom), web.Fails(ErrFixed), web.Fails(s.Refusals...),
 		web.Describe("Checks the connection to the gateway step by step, with the given address and token in place of the current ones, and stores nothing. Events are not checked, because that can take a minute. "+
-			"Without values, it checks the connection in use, as GET /agentrt/doctor does. A stored token is never sent to another address."))
+			"Without values, it checks the connection in use, as GET /agentrt/doctor does. A stored token is never sent to another address. Values require your own password as current_password."))
 }
 
 type changeInput struct {
@@ -32,11 +32,7 @@ type changeInput struct {
 	Body Change
 }
 
-type testInput struct {
-	Body struct {
-		Gateway GatewayChange `json:"gateway,omitzero"`
-	}
-}
+type testInput struct{ Body Change }
 
 func (s *Service) handleShow(ctx context.Context, _ *struct{}) (*web.Tagged[Settings], error) {
 	is, err := s.Show(ctx)
@@ -49,6 +45,6 @@ func (s *Service) handleChange(ctx context.Context, in *changeInput) (*web.Tagge
 }
 
 func (s *Service) handleTest(ctx context.Context, in *testInput) (*struct{ Body gateway.Examination }, error) {
-	found, err := s.Test(ctx, in.Body.Gateway)
+	found, err := s.Test(ctx, in.Body)
 	return &struct{ Body gateway.Examination }{found}, err
 }

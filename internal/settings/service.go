@@ -235,32 +235,36 @@ func shown(set bool) string {
 }
 
 // Test checks the connection to the gateway with the given values in place of the current
-// ones, and stores nothing. A stored token is sent only to the address for which it was
-// entered.
-func (s *Service) Test(ctx context.Context, c GatewayChange) (gateway.Examination, error) {
-	if c.empty() {
+// ones, and stores nothing. It requires the caller's password, so that nobody can explore the
+// network or try tokens with only a stolen login. A stored token is sent only to the address
+// for which it was entered.
+func (s *Service) Test(ctx context.Context, c Change) (gateway.Examination, error) {
+	if c.Gateway.empty() {
 		return s.Runtime.Examine(ctx, nil)
 	}
-	if err := s.Fixed.refuse(c); err != nil {
+	if err := s.check(ctx, c.Gateway); err != nil {
 		return gateway.Examination{}, err
+	}
+	err := s.Confirm(ctx, c.CurrentPassword, func(check func(context.Context, *db.Tx) error) error {
+		return s.DB.Tx(ctx, func(tx *db.Tx) error { return check(ctx, tx) })
+	})
+	if err != nil {
+		return gateway.Examination{}, fmt.Errorf("test the settings: %w", err)
 	}
 	w, err := load(ctx, s.DB)
 	if err != nil {
 		return gateway.Examination{}, fmt.Errorf("read the settings: %w", err)
 	}
 	e, _ := s.Fixed.endpoint(w, s.Keys) // a token that cannot be decrypted counts as missing
-	to, err := c.target(e.URL, e.Token != "")
+	to, err := c.Gateway.target(e.URL, s.Fixed.hasToken(w))
 	if err != nil {
 		return gateway.Examination{}, err
 	}
-	if err := s.checkAddress(to); err != nil {
-		return gateway.Examination{}, err
-	}
-	if to != e.URL || c.Token.Given {
+	if to != e.URL || c.Gateway.Token.Given {
 		e.Token = ""
 	}
-	if c.Token.Value != nil {
-		e.Token = *c.Token.Value
+	if c.Gateway.Token.Value != nil {
+		e.Token = *c.Gateway.Token.Value
 	}
 	e.URL = to
 	return s.Runtime.ExamineAs(ctx, e)

@@ -72,7 +72,7 @@ type Token struct {
 // Change is a partial update of the settings. Omitted fields keep their values.
 type Change struct {
 	Gateway         GatewayChange `json:"gateway,omitzero"`
-	CurrentPassword *string       `json:"current_password,omitempty" format:"password" doc:"Your own password. Required for each change."`
+	CurrentPassword *string       `json:"current_password,omitempty" format:"password" doc:"Your own password. Required with each value."`
 }
 
 // GatewayChange is a partial update of the gateway's address and token.
@@ -86,8 +86,8 @@ func (c GatewayChange) empty() bool { return !c.URL.Given && !c.Token.Given }
 // The variables that determine the gateway's settings.
 const (
 	urlVariable         = "AGENTRT_GATEWAY_URL"
-	tokenVariable       = "AGENTRT_GATEWAY_TOKEN" //nolint:gosec // a name, not a token
-	deviceTokenVariable = "AGENTRT_DEVICE_TOKEN"  //nolint:gosec // likewise
+	tokenVariable       = "AGENTRT_GATEWAY_TOKEN" 
+	deviceTokenVariable = "AGENTRT_DEVICE_TOKEN" //nolint:gosec // a name, not a token
 )
 
 // Fixed holds the settings that the environment determines.

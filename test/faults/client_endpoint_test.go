@@ -84,7 +84,7 @@ func TestClientSetEndpoint(t *testing.T) {
 // An address that does not answer must not delay the next one until it times out.
 func TestClientLeavesADeadAddress(t *testing.T) {
 	t.Parallel()
-	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	dead, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

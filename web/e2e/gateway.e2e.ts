@@ -37,6 +37,10 @@ describe('a gateway on a line of its own', () => {
   it('goes away and comes back, and the doctor names the layer', async () => {
     const { context, page, complaints } = await open('/settings/gateway')
     await state(page, 'Connected').waitFor()
+    // What the environment sets can't be changed here, and the page says why.
+    const access = page.getByRole('region', { name: 'Address and token' })
+    await access.getByText('AGENTRT_GATEWAY_URL in').waitFor()
+    expect(await access.getByRole('button').count()).toBe(0)
     await page.locator('[data-layer=events][data-state=ok]').waitFor({ timeout: 90_000 })
 
     await proxy.cut()

@@ -125,12 +125,12 @@ export const refused = (error: unknown, field: string): string | undefined =>
   error ? asProblem(error).of(field) : undefined
 
 /** The field for the user's own password, which some changes require. */
-export function OwnPassword({ error }: { error: unknown }) {
+export function OwnPassword({ error, help = words.users.yourPasswordHelp }: { error: unknown; help?: string }) {
   return (
     <PasswordField
       autoComplete="current-password"
       error={refusedPassword(error)}
-      help={words.users.yourPasswordHelp}
+      help={help}
       label={words.users.yourPassword}
       name="own-password"
     />

@@ -2,10 +2,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { api, ifMatch, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
+import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
-import { FormActions, SubmitForm } from '../ui/SubmitForm'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Answer } from '../ui/Views'
 import { Confirm, Facts, Group, Note, OwnPassword, ownPassword, Refusal, refused } from './Bits'
@@ -98,7 +99,7 @@ function Access({ of: is }: { of: All }) {
         yes={words.remove}
       >
         <p>{words.removeText}</p>
-        <OwnPassword error={remove.error} />
+        <OwnPassword error={remove.error} help="" />
       </Confirm>
     </Group>
   )
@@ -135,8 +136,7 @@ function AccessForm({ of: is, onSaved, onCancel }: { of: All; onSaved: () => voi
     onSaved()
   })
   const test = useMutation({
-    mutationFn: (gateway: Schemas['SettingsGatewayChange']) =>
-      take(api.POST('/api/v1/settings/test', { body: { gateway } })),
+    mutationFn: (body: Patch) => take(api.POST('/api/v1/settings/test', { body })),
     onMutate: () => save.reset(),
     gcTime: 0,
   })
@@ -181,24 +181,28 @@ function AccessForm({ of: is, onSaved, onCancel }: { of: All; onSaved: () => voi
       ) : (
         <Details of={[token.detail]} />
       )}
-      <div className="flex flex-wrap items-center gap-2">
-        <Button busy={test.isPending} disabled={address.trim() === ''} onClick={() => test.mutate(change)}>
+      <OwnPassword error={error} help={words.passwordHelp} />
+      <Refusal error={error} />
+      <div aria-live="polite">{test.data && <Findings of={test.data} />}</div>
+      <div className="flex flex-wrap gap-2">
+        <Button
+          busy={test.isPending}
+          onClick={() => {
+            const fields = form.current
+            if (fields?.reportValidity()) test.mutate({ gateway: change, ...ownPassword(new FormData(fields)) })
+          }}
+        >
           {words.test}
         </Button>
-        <span className="text-soft text-xs">{words.testHelp}</span>
-      </div>
-      <div aria-live="polite">{test.data && <Findings of={test.data} />}</div>
-      <OwnPassword error={save.error} />
-      <Refusal error={error} />
-      {onCancel ? (
-        <FormActions busy={save.isPending} className="justify-start" onCancel={onCancel} submit={words.save} />
-      ) : (
-        <div>
-          <Button busy={save.isPending} look="primary" type="submit">
-            {words.save}
+        <Button busy={save.isPending} look="primary" type="submit">
+          {words.save}
+        </Button>
+        {onCancel && (
+          <Button look="quiet" onClick={onCancel}>
+            {texts.ui.cancel}
           </Button>
-        </div>
-      )}
+        )}
+      </div>
     </SubmitForm>
   )
 }
