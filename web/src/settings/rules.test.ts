@@ -9,6 +9,7 @@ import {
   type Exam,
   expiresAt,
   facts,
+  gatewayChange,
   keyState,
   layers,
   makePassword,
@@ -227,5 +228,25 @@ describe('the change of a team', () => {
 
   it('has what was emptied follow the settings', () => {
     expect(teamChange(team, same)).toEqual({ timezone: null, agent_timeout: null })
+  })
+})
+
+// A stored token must not go along to another address, nor be deleted by a change of nothing.
+describe('the change of the gateway settings', () => {
+  const is = (url: string, editable = true, token = true) => ({
+    url: { value: url, source: 'stored' as const, editable, detail: '' },
+    token: { set: true, source: 'stored' as const, editable: token, detail: '' },
+  })
+  it('has what was edited', () => {
+    expect(gatewayChange(is('ws://a'), ' ws://a ', '')).toEqual({})
+    expect(gatewayChange(is('ws://a'), 'ws://a', 't ')).toEqual({ token: 't' })
+    expect(gatewayChange(is('ws://a'), 'ws://b', 't')).toEqual({ url: 'ws://b', token: 't' })
+  })
+  it('has no token for another address unless one is entered', () => {
+    expect(gatewayChange(is('ws://a'), 'ws://b', '')).toEqual({ url: 'ws://b', token: null })
+  })
+  it('leaves out what the environment sets', () => {
+    expect(gatewayChange(is('ws://a', false), 'ws://b', 't')).toEqual({ token: 't' })
+    expect(gatewayChange(is('', true, false), 'ws://b', '')).toEqual({ url: 'ws://b' })
   })
 })
