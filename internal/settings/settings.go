@@ -86,7 +86,7 @@ func (c GatewayChange) empty() bool { return !c.URL.Given && !c.Token.Given }
 // The variables that determine the gateway's settings.
 const (
 	urlVariable         = "AGENTRT_GATEWAY_URL"
-	tokenVariable       = "AGENTRT_GATEWAY_TOKEN" 
+	tokenVariable       = "AGENTRT_GATEWAY_TOKEN"
 	deviceTokenVariable = "AGENTRT_DEVICE_TOKEN" //nolint:gosec // a name, not a token
 )
 
