@@ -49,7 +49,7 @@ func testsCandidates(t *testing.T, owner caller, url string) {
 	if found := try(map[string]any{"url": url, "token": gatewayToken}); !found.Healthy {
 		t.Errorf("the right settings: %+v", found.Failure)
 	}
-	if found := try(map[string]any{"url": url, "token": "wrong-token-5c2d"}); found.Healthy || found.Failure.Layer != gateway.LayerAuth || !strings.Contains(found.Failure.Fix, "Settings → Gateway") {
+	if found := try(map[string]any{"url": url, "token": "wrong-token-5c2d"}); found.Healthy || found.Failure.Layer != gateway.LayerAuth || strings.Contains(found.Failure.Fix, "AGENTRT_") {
 		t.Errorf("a wrong token: %+v", found.Failure)
 	}
 	owner.post(settingsPath+"/test", gatewayIs(password, map[string]any{"url": "gopher://x"})).wantProblem(http.StatusUnprocessableEntity, "invalid_input")

@@ -147,7 +147,6 @@ type examination struct {
 	client *Client // separate client, without a connection
 	owner  *Client // the client under examination
 	report func(Step)
-	trial  bool // examines an endpoint that is not in use; see ExamineAs
 	result Examination
 	began  time.Time // start of the current layer
 	until  time.Time // end of the period in which the result is reused

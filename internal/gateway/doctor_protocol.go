@@ -268,7 +268,7 @@ func (x *examination) sendProbe(ctx context.Context) (saw string, err error) {
 // longer than the interval that the gateway announced.
 func (x *examination) checkEvents(ctx context.Context, k *conn, events <-chan Event) bool {
 	c := x.client
-	if x.trial {
+	if c.at.trial {
 		x.step(LayerEvents, StepSkipped, -1, "Not checked: events are checked once these settings are in use.")
 		return true
 	}

@@ -21,9 +21,10 @@ type Endpoint struct {
 // endpoint is an Endpoint that a client uses or is about to use.
 type endpoint struct {
 	Endpoint
-	url  *url.URL        // nil when no gateway is configured
-	life context.Context // ends when another endpoint replaces this one
-	end  context.CancelFunc
+	url   *url.URL        // nil when no gateway is configured
+	trial bool            // not in use, but examined by ExamineAs
+	life  context.Context // ends when another endpoint replaces this one
+	end   context.CancelFunc
 }
 
 // endpoint returns e in the form that a client with the options o uses. It returns an
@@ -176,6 +177,7 @@ func (c *Client) ExamineAs(ctx context.Context, e Endpoint) (Examination, error)
 		return Examination{}, err
 	}
 	defer at.end()
+	at.trial = true
 	select {
 	case c.exam.trial <- struct{}{}:
 	case <-ctx.Done():
@@ -188,7 +190,6 @@ func (c *Client) ExamineAs(ctx context.Context, e Endpoint) (Examination, error)
 	candidate := c.cloneAs(at, is, wallet{shared: e.Token})
 	candidate.shareWallet()
 	x := newExamination(candidate, func(Step) {})
-	x.trial = true
 	x.examine(ctx)
 	return x.copy(), ctx.Err()
 }
@@ -229,7 +230,7 @@ const (
 // it mentions a restart.
 func (e *endpoint) advice(fix string) string {
 	out := e.named(fix)
-	if out != fix {
+	if out != fix && !e.trial { // the fields of a trial are where its result is shown
 		out = strings.TrimRight(out, ". ") + ". " + whereDashboard
 	}
 	if strings.Contains(out, "AGENTRT_") && !strings.Contains(out, "restart") {

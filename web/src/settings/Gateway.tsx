@@ -25,7 +25,7 @@ export function GatewayPart() {
       <Answer of={status} what={words.what}>
         {is => (
           <>
-            <Connection of={is} />
+            <Connection address={!me || !leads(me)} of={is} />
             {me && leads(me) && (
               <>
                 <GatewaySettings />
@@ -55,19 +55,10 @@ const tones: Record<string, Tone> = {
 }
 
 /** The gateway's status with its age and error. */
-export function Connection({ of: is }: { of: Status }) {
+export function Connection({ of: is, address = true }: { of: Status; address?: boolean }) {
   const zone = useZone()
   const facts: [string, React.ReactNode][] = [
-    [
-      words.url,
-      is.url ? (
-        <bdi className="wrap-anywhere font-mono text-xs" key="url">
-          {is.url}
-        </bdi>
-      ) : (
-        settings.unknown
-      ),
-    ],
+    ...(address ? [[words.url, <Address key="url" of={is.url} />] as [string, React.ReactNode]] : []),
     [
       words.version,
       is.version ? <bdi key="version">{`${is.version} · ${words.protocol(is.protocol)}`}</bdi> : settings.unknown,
@@ -157,6 +148,9 @@ function Connections({ of }: { of: Status['connections'] }) {
     </div>
   )
 }
+
+const Address = ({ of }: { of: string }) =>
+  of ? <bdi className="wrap-anywhere font-mono text-xs">{of}</bdi> : settings.unknown
 
 /** While connected, the last message is always recent. */
 function Seen({ at, live }: { at: string; live: boolean }) {

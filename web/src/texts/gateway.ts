@@ -52,8 +52,8 @@ export const gateway = {
     notSet: 'Not set',
     sources: {
       none: '',
-      environment: '· set in the environment',
-      stored: '· set here',
+      environment: '· from the environment',
+      stored: '',
       demo: '· built into the demo',
     },
     passwordHelp: 'Required to test and to save.',
