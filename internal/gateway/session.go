@@ -20,7 +20,7 @@ type Session struct {
 	Key          string // such as "agent:cto:main"; exactly as the gateway sends it
 	ID           string // id of the transcript; changes with a reset
 	AgentID      string
-	Kind         string // main, custom, subagent, cron, dashboard, …
+	Kind         string // main, task, standup, dashboard, cron, subagent, heartbeat, custom, …
 	Label        string
 	Status       string // of the last run: running, done, failed, killed, timeout, …
 	Active       bool   // a run is in progress or queued
@@ -234,7 +234,7 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	}
 	clean := func(w word) string { return c.short(string(w)) }
 	s := Session{
-		Key: string(r.Key), ID: clean(r.SessionID), AgentID: clean(r.AgentID), Kind: clean(first(r.Classification, r.Kind)),
+		Key: string(r.Key), ID: clean(r.SessionID), AgentID: clean(r.AgentID), Kind: clean(kindOf(string(r.Key), first(r.Classification, r.Kind))),
 		Label: clean(first(r.Label, r.DisplayName)), Status: clean(r.Status), Model: clean(r.Model),
 		LastMessage: clean(r.LastMessage),
 		Active:      r.HasActiveRun.is() || r.HasActiveRun == absent && r.Status == "running",
@@ -272,6 +272,25 @@ func agentOf(key string) string {
 		return ""
 	}
 	return id
+}
+
+// kindOf returns the kind of a session. The gateway calls each session that a client named "custom" or "direct", also
+// those that Wardroom names for tasks and standups, so for these two the key decides.
+func kindOf(key string, class word) word {
+	if class != "custom" && class != "direct" && class != "" {
+		return class
+	}
+	place, more, in := "", "", false
+	if rest, ok := strings.CutPrefix(strings.ToLower(key), "agent:"); ok {
+		_, place, _ = strings.Cut(rest, ":")
+		place, more, in = strings.Cut(place, ":")
+	}
+	switch {
+	case place == "main" && !in, (place == "task" || place == "standup" || place == "dashboard") && more != "":
+		return word(place)
+	default:
+		return class
+	}
 }
 
 func first(a, b word) word {

@@ -62,6 +62,31 @@ func listed(t *testing.T, most int, pages ...any) (gateway.Sessions, []string) {
 	return list, params
 }
 
+// Each filter for a kind of session finds them: the gateway calls most of them custom.
+func TestKindsOfSessions(t *testing.T) {
+	t.Parallel()
+	row := func(key, class string) map[string]any {
+		return map[string]any{"key": key, "classification": class, "kind": "direct"}
+	}
+	wants := map[string]map[string]any{
+		"main":      row("agent:cto:main", "custom"),
+		"task":      row("agent:cto:task:task-7", "custom"),
+		"standup":   row("agent:cto:standup:2026-11-20:team-x", "direct"),
+		"dashboard": row("agent:cto:dashboard:62a4b898", ""),
+		"cron":      row("agent:cto:cron:1:run:2", "cron"),
+		"subagent":  row("agent:cto:subagent:1", "subagent"),
+		"heartbeat": row("agent:cto:main:heartbeat", "heartbeat"),
+		"custom":    row("agent:cto:task", "custom"),
+		"direct":    row("cto:task:task-7", "direct"),
+	}
+	for want, r := range wants {
+		list, _ := listed(t, 10, map[string]any{"type": "res", "ok": true, "payload": map[string]any{"sessions": []any{r}}})
+		if len(list.Rows) != 1 || list.Rows[0].Kind != want {
+			t.Errorf("%s: %+v", want, list.Rows)
+		}
+	}
+}
+
 // Sessions are read as the gateway sends them, in each recorded form.
 func TestListSessions(t *testing.T) {
 	t.Parallel()

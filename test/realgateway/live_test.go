@@ -153,6 +153,16 @@ type liveSession struct {
 	ParentKey    *string    `json:"parent_key"`
 }
 
+// kind returns the kind of session that the service should show.
+func (r gatewayRow) kind() string {
+	for _, place := range []string{"task", "standup"} {
+		if strings.HasPrefix(r.Key, "agent:"+r.AgentID+":"+place+":") {
+			return place
+		}
+	}
+	return cmp.Or(r.Classification, r.Kind)
+}
+
 // shown returns a row of the gateway as the service should show it.
 func (r gatewayRow) shown() liveSession {
 	text := func(s string) *string {
@@ -174,7 +184,7 @@ func (r gatewayRow) shown() liveSession {
 		return &n
 	}
 	s := liveSession{
-		Key: r.Key, AgentID: r.AgentID, Kind: text(cmp.Or(r.Classification, r.Kind)), Label: text(cmp.Or(r.Label, r.DisplayName)), Status: text(r.Status),
+		Key: r.Key, AgentID: r.AgentID, Kind: text(r.kind()), Label: text(cmp.Or(r.Label, r.DisplayName)), Status: text(r.Status),
 		Active: r.HasActiveRun, Model: text(r.Provider + "/" + r.Model), ContextLimit: count(r.ContextTokens),
 		StartedAt: moment(r.StartedAt), UpdatedAt: moment(r.UpdatedAt), LastMessage: text(r.LastMessage), ParentKey: text(cmp.Or(r.Parent, r.SpawnedBy)),
 	}

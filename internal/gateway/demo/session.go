@@ -207,8 +207,11 @@ func (r *Runtime) row(s *session) object {
 	who := r.participants(s)
 	main := s.name() == "main"
 	class := "custom"
-	if main {
+	switch {
+	case main:
 		class = "main"
+	case strings.HasPrefix(s.name(), "dashboard:"):
+		class = "dashboard"
 	}
 	row := object{
 		"key": s.key, "visibility": "shared", "permissionModePending": false, "createdVia": "run",
