@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"wardroom/internal/agent"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/fault"
 	"wardroom/internal/session"
 	"wardroom/internal/task"
 	"wardroom/internal/usage"
@@ -18,9 +21,22 @@ func (a *App) wireSessions() {
 	a.Sessions = &session.Service{
 		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Publish: a.publish, Lists: &a.Mirror.Sessions,
 		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed,
+		CheckAgent: a.checkAgent, NoAgent: []*fault.Error{agent.ErrNotFound},
 		StalledAfter: a.cfg.StalledAfter, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
 		Away: func(err error) bool { return a.outage.notice("stalled runs", err) },
 	}
+}
+
+// checkAgent returns an error unless the runtime has the agent.
+func (a *App) checkAgent(ctx context.Context, agentID string) error {
+	roster, err := a.Gateway.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(roster, func(one gateway.Agent) bool { return strings.EqualFold(one.ID, agentID) }) {
+		return agent.ErrNotFound.With("The runtime has no agent %q. Add it to the runtime's configuration, or choose one with in_runtime from GET /agents.", agentID)
+	}
+	return nil
 }
 
 // wireAgents creates the agent service.

@@ -222,7 +222,7 @@ func (a *App) wireRuntime() {
 	a.wireUsage()
 	a.Sessions.Noted = a.Usage.OfTranscripts
 	a.Archive = &archive.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Lists: &a.Mirror.Sessions,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Lists: &a.Mirror.Sessions, Senders: a.Sessions.Senders,
 		Away: func(err error) bool { return a.outage.notice("the archive of sessions", err) },
 	}
 	a.wireAgents()

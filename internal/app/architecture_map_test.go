@@ -107,6 +107,7 @@ var owners = map[string]string{
 	"search_texts":       "search",
 	"search_index":       "search",
 	"search_terms":       "search",
+	"session_messages":   "session",
 	"settings":           "settings",
 	"stalled_runs":       "session",
 	"standups":           "standup",

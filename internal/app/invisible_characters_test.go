@@ -155,6 +155,7 @@ func (v *invisibles) ways() map[string]wayIn {
 		"POST /api/v1/agentrt/jobs /description":               {target: at("/api/v1/agentrt/jobs"), body: job, taken: true},
 		"POST /api/v1/agentrt/jobs /payload/message":           {target: at("/api/v1/agentrt/jobs"), body: job, taken: true},
 		"POST /api/v1/agentrt/sessions/{key}/messages /text":   {target: at(session + "/messages"), body: none, taken: true},
+		"POST /api/v1/agents/{agent_id}/messages /text":        {target: at("/api/v1/agents/cto/messages"), body: none, taken: true},
 		"POST /api/v1/agentrt/sessions/{key}/stop /run_id":     {target: at(session + "/stop"), body: none, quiet: true},
 		"PATCH /api/v1/auth/me /avatar_url":                    {target: at("/api/v1/auth/me"), body: none, before: "https://example.com/"},
 		"POST /api/v1/inbox/{id}/assign /assignee":             {target: item("/assign"), body: none},

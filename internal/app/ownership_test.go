@@ -426,6 +426,8 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 		bodies["/api/v1/agentrt/jobs"] = jobBody("One", "cto")
 		const sending = "/api/v1/agentrt/sessions/{key}/messages"
 		bodies[sending] = map[string]any{"text": "One"}
+		const talking = "/api/v1/agents/{agent_id}/messages"
+		bodies[talking] = bodies[sending]
 		bodies["/api/v1/tasks/{id}/dispatch"] = map[string]any{"note": "One"}
 		body := bodies[path]
 		if body == nil {
@@ -433,10 +435,10 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 			continue
 		}
 		status := http.StatusCreated
-		if path == sending || strings.HasSuffix(path, "/dispatch") { // these routes only start something
+		if path == sending || path == talking || strings.HasSuffix(path, "/dispatch") { // these routes only start something
 			status = http.StatusAccepted
 		}
-		path = strings.NewReplacer("{id}", about.ID, "{key}", cto).Replace(path)
+		path = strings.NewReplacer("{id}", about.ID, "{key}", cto, "{agent_id}", "cto").Replace(path)
 		made := p.owner.send(http.MethodPost, path, body, "Idempotency-Key", "k").want(status)
 		if again := p.owner.send(http.MethodPost, path, body, "Idempotency-Key", "k"); again.header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("%s: the owner's request is not replayed: %d", path, again.status)

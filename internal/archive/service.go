@@ -36,6 +36,9 @@ type Service struct {
 
 	Lists *mirror.Sessions // the runtime's sessions
 
+	// Senders, if not nil, returns the names of the users who sent the given messages, by run ID.
+	Senders func(ctx context.Context, q db.Queryer, runIDs []string) (map[string]string, error)
+
 	wake mirror.Signal
 }
 
@@ -176,7 +179,10 @@ func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (m
 		if from > 0 {
 			next = page.Encode(id, strconv.FormatInt(from, 10))
 		}
-		return nil
+		if s.Senders == nil {
+			return nil
+		}
+		return transcript.Name(messages, func(ids []string) (map[string]string, error) { return s.Senders(ctx, q, ids) })
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("read the transcript of %s: %w", id, err)

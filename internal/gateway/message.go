@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"wardroom/internal/platform/clock"
 )
@@ -17,6 +18,7 @@ type Turn struct {
 	Seq    int64  // row number in the transcript, from 1; 0 when unknown
 	Role   string // user for messages to the agent, assistant, tool for a result whose call is not in the same list, or another role of the gateway
 	RunID  string // of the run that wrote it
+	SentAs string // of a message to the agent: the run ID that its sender chose; empty when unknown
 	At     clock.Time
 	Blocks []Block
 	Left   int    // blocks that were dropped because there were too many
@@ -37,8 +39,9 @@ type TurnPage struct {
 	SessionID string  // id of the transcript; changes with a reset
 	Turns     []Turn  // newest last
 	Seqs      []int64 // numbers of all rows on the page, including merged tool results
-	Total     int64   // rows of the whole transcript when it was read
-	Older     int64   // offset of the next older page; 0 when there is none
+	Pending   []Pending
+	Total     int64 // rows of the whole transcript when it was read
+	Older     int64 // offset of the next older page; 0 when there is none
 }
 
 const (
@@ -82,6 +85,9 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 		page.Seqs = append(page.Seqs, r.Meta.Seq.count())
 	}
 	page.Older, page.Turns = next, c.fold(rows)
+	if offset <= 0 {
+		page.Pending = c.pending(h.PendingInputs)
+	}
 	return page, nil
 }
 
@@ -116,6 +122,7 @@ type turnHistory struct {
 	HasMore       flag              `json:"hasMore"`
 	NextOffset    number            `json:"nextOffset"`
 	TotalMessages number            `json:"totalMessages"`
+	PendingInputs pendingInputs     `json:"pendingInputs"`
 }
 
 // turnRow is a message as the gateway sends it. A field of an unexpected type is treated
@@ -132,10 +139,12 @@ type turnRow struct {
 	ToolCallID   word            `json:"toolCallId"`
 	ToolName     word            `json:"toolName"`
 	IsError      flag            `json:"isError"`
-	Provenance   json.RawMessage `json:"provenance"` // set for messages from another session or the gateway itself
+	Key          word            `json:"idempotencyKey"` // of a message to the agent: its run ID, followed by ":user"
+	Provenance   json.RawMessage `json:"provenance"`     // set for messages from another session or the gateway itself
 	Meta         struct {
 		ID    word   `json:"id"`
 		RunID word   `json:"runId"`
+		Key   word   `json:"idempotencyKey"`
 		Seq   number `json:"seq"`
 	} `json:"__openclaw"`
 }
@@ -156,6 +165,9 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 		ID: c.short(string(r.Meta.ID)), Seq: r.Meta.Seq.count(), Role: c.short(string(r.Role)), RunID: c.short(string(r.Meta.RunID)),
 		At: r.Timestamp.time(), Reason: c.short(string(r.StopReason)), Failed: r.StopReason == "error" || r.StopReason == "aborted",
 		Blocks: []Block{}, Usage: c.secrets.usage(r.usage()),
+	}
+	if id, ok := strings.CutSuffix(string(first(r.Meta.Key, r.Key)), ":user"); ok {
+		t.SentAs = c.short(id)
 	}
 	if len(r.Provenance) > 0 && string(r.Provenance) != "null" {
 		t.Role = "user" // see row.toAgent

@@ -38,7 +38,7 @@ func TestTurns(t *testing.T) {
 	t.Run("a tool and its result are one, as recorded", func(t *testing.T) {
 		got := turns(t, rows["idem-tool-1"])
 		want := []gateway.Turn{
-			{ID: "767c8120-0587-4611-a21f-0d7f1835f485", Seq: 31, Role: "user", At: at(1795161828433), Blocks: says(`[[tool:ls {"path":"."}]] please`)},
+			{ID: "767c8120-0587-4611-a21f-0d7f1835f485", Seq: 31, Role: "user", SentAs: "idem-tool-1", At: at(1795161828433), Blocks: says(`[[tool:ls {"path":"."}]] please`)},
 			{
 				ID: "83d6a7c7-4df1-4433-84d1-42b464832ba8", Seq: 32, Role: "assistant", RunID: "idem-tool-1", At: at(1795161835150),
 				Blocks: []gateway.Block{{Kind: gateway.ToolBlock, Tool: &gateway.ToolCall{ID: "call_1795161835173", Name: "ls", Status: gateway.ToolDone, Arguments: `{"path":"."}`, Result: "(empty directory)"}}},
@@ -106,6 +106,47 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%+v", got[0].Usage)
 		}
 	})
+}
+
+// A message that waits for a working agent must not be lost from view.
+func TestPendingMessages(t *testing.T) {
+	t.Parallel()
+	item := func(id, state string) map[string]any {
+		return map[string]any{"id": "p-" + id, "runId": id, "acceptedAt": 1795161828433, "state": state, "message": map[string]any{
+			"role": "user", "content": "Text of " + id + "\u202e", "timestamp": 1, "__openclaw": map[string]any{"id": "pending-input:p-" + id},
+		}}
+	}
+	read := func(pending any, offset int64) []gateway.Pending {
+		g := replay(t, func(_ int, p *peer) {
+			p.greet("boot-1")
+			p.answer(p.expect("chat.history"), with(t, page(t, nil), "payload.pendingInputs", pending))
+			p.gone()
+		})
+		got, err := g.connected(t).Turns(within(t), "agent:cto:main", 100, offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Pending
+	}
+	list := map[string]any{"items": []any{7, item("one", "queued"), item("two", "cancelled"), item("three", "interrupted")}, "total": 3}
+	want := []gateway.Pending{}
+	for i, id := range []string{"one", "two", "three"} {
+		want = append(want, gateway.Pending{
+			Turn:    gateway.Turn{ID: "p-" + id, Role: "user", SentAs: id, At: at(1795161828433), Blocks: says("Text of " + id)},
+			Dropped: i > 0,
+		})
+	}
+	if diff := cmp.Diff(want, read(list, 0)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, strange := range []any{nil, 7, "x", []any{}, map[string]any{"items": 7}, map[string]any{"items": []any{map[string]any{"message": 7}}}} {
+		if got := read(strange, 0); len(got) > 0 {
+			t.Errorf("%v: %+v", strange, got)
+		}
+	}
+	if got := read(list, 10); len(got) > 0 {
+		t.Errorf("on an older page: %+v", got)
+	}
 }
 
 // An agent's texts must not contain control characters or hidden text, use up the

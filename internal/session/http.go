@@ -31,10 +31,13 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "Get a session", s.handleGet, away, asks, web.Fails(ErrNotFound, ErrReads), web.Quiet())
 	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "List the messages of a session", s.handleMessages, away, asks,
 		web.Fails(ErrNotFound, ErrReads, page.ErrCursor), web.Quiet(),
-		web.Describe("The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response contains the number of omitted characters. To receive new messages live, use GET /events?session=."))
+		web.Describe("The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response contains the number of omitted characters. The newest page ends with the messages that the agent has not read yet; they have waiting, and no seq. To receive new messages live, use GET /events?session=."))
 	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound, ErrReads),
 		web.Status(http.StatusAccepted), web.Once(),
 		web.Describe("Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error contains maybe_sent, retry with the same Idempotency-Key; the message is then sent at most once."))
+	web.Post(api, "/agents/{agent_id}/messages", actor.ControlSessions, "Send a message to an agent", s.handleSendToAgent, away, asks,
+		web.Fails(s.NoAgent...), web.Status(http.StatusAccepted), web.Once(),
+		web.Describe("Starts or continues the agent's main session, agent:<agent_id>:main, which need not exist. Otherwise like POST /agentrt/sessions/{key}/messages."))
 	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "Stop the runs of a session", s.handleStop, away, web.Asks(8, s.Patience), web.Fails(ErrNotFound, ErrReads, gateway.ErrForeignRun),
 		web.Describe("Stops all active and queued runs, or the one with run_id. If there is nothing to stop, the request succeeds and stopped is false."))
 }
@@ -144,11 +147,19 @@ func (s *Service) handleGet(ctx context.Context, in *Ref) (*getOutput, error) {
 	return &getOutput{session}, err
 }
 
+// newMessage is the body of a request to send a message.
+type newMessage struct {
+	Text string `json:"text" minLength:"1" maxLength:"20000" doc:"The message to the agent, in Markdown. It must not start with a slash or be a stop word such as \"stop\", because the runtime treats those as commands. All users with read access can see it, so do not include credentials."`
+}
+
 type sendInput struct {
 	Ref
-	Body struct {
-		Text string `json:"text" minLength:"1" maxLength:"20000" doc:"The message to the agent, in Markdown. It must not start with a slash or be a stop word such as \"stop\", because the runtime treats those as commands. All users with read access can see it, so do not include credentials."`
-	}
+	Body newMessage
+}
+
+type sendToAgentInput struct {
+	AgentID string `path:"agent_id" maxLength:"64" example:"cto"`
+	Body    newMessage
 }
 
 type sendOutput struct {
@@ -158,7 +169,16 @@ type sendOutput struct {
 
 func (s *Service) handleSend(ctx context.Context, in *sendInput) (*sendOutput, error) {
 	sent, err := s.Send(ctx, in.Key, in.Body.Text)
-	return &sendOutput{Location: web.Prefix + "/agentrt/sessions/" + url.PathEscape(in.Key) + "/messages", Body: sent}, err
+	return sentOutput(sent, in.Key), err
+}
+
+func (s *Service) handleSendToAgent(ctx context.Context, in *sendToAgentInput) (*sendOutput, error) {
+	sent, err := s.SendToAgent(ctx, in.AgentID, in.Body.Text)
+	return sentOutput(sent, sent.Key), err
+}
+
+func sentOutput(sent Sent, key string) *sendOutput {
+	return &sendOutput{Location: web.Prefix + "/agentrt/sessions/" + url.PathEscape(key) + "/messages", Body: sent}
 }
 
 type stopInput struct {

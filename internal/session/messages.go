@@ -22,7 +22,8 @@ type older struct {
 }
 
 // Messages returns the newest page of a conversation, or the page before a position. A
-// page has at most limit rows of the transcript.
+// page has at most limit rows of the transcript. The newest page ends with the messages that
+// the agent has not read yet.
 func (s *Service) Messages(ctx context.Context, key string, limit int, before *older) (Messages, error) {
 	if _, err := s.Get(ctx, key); err != nil {
 		return Messages{}, err
@@ -48,9 +49,19 @@ func (s *Service) Messages(ctx context.Context, key string, limit int, before *o
 	if before != nil && before.transcript != page.SessionID {
 		return Messages{}, errOtherTranscript
 	}
-	m := Messages{List: make([]transcript.Message, len(page.Turns))}
-	for i, t := range page.Turns {
-		m.List[i] = transcript.Of(t)
+	m := Messages{List: make([]transcript.Message, 0, len(page.Turns)+len(page.Pending))}
+	read := map[string]bool{}
+	for _, t := range page.Turns {
+		m.List = append(m.List, transcript.Of(t))
+		read[t.SentAs] = t.SentAs != ""
+	}
+	for _, p := range page.Pending {
+		if !read[p.SentAs] {
+			m.List = append(m.List, transcript.OfPending(p))
+		}
+	}
+	if err := transcript.Name(m.List, func(ids []string) (map[string]string, error) { return s.Senders(ctx, s.DB, ids) }); err != nil {
+		return Messages{}, err
 	}
 	if page.Older > 0 {
 		m.older = &older{transcript: page.SessionID, total: page.Total, offset: page.Older}

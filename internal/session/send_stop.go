@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/transcript"
 )
 
 // Controls is the part of the gateway client that acts on sessions.
@@ -57,6 +58,20 @@ var errNotSent = errors.New("the message was not sent")
 // Requests with the same Idempotency-Key send the message only once, because Wardroom stores the
 // result. If no result is stored, Send first checks whether the runtime already has the message.
 func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
+	return s.send(ctx, key, text, func() error {
+		_, err := s.Get(ctx, key)
+		return err
+	})
+}
+
+// SendToAgent is like Send, but sends the message to the main session of an agent, which the runtime creates if
+// necessary.
+func (s *Service) SendToAgent(ctx context.Context, agentID, text string) (Sent, error) {
+	return s.send(ctx, "agent:"+strings.ToLower(agentID)+":main", text, func() error { return s.CheckAgent(ctx, agentID) })
+}
+
+// send sends a message to a session unless check returns an error.
+func (s *Service) send(ctx context.Context, key, text string, check func() error) (Sent, error) {
 	text = strings.TrimSpace(plaintext.Lines(text))
 	if err := checkText(text); err != nil {
 		return Sent{}, err
@@ -74,10 +89,10 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	if !errors.Is(err, errNotSent) {
 		return out, err
 	}
-	if _, err := s.Get(ctx, key); err != nil {
+	if err := check(); err != nil {
 		return Sent{}, err
 	}
-	id := "wardroom-" + once.Name(ctx, db.NewID())
+	id := transcript.UserRun + once.Name(ctx, db.NewID())
 	data := map[string]any{"run_id": id, "characters": utf8.RuneCountInString(text), "confirmed": true}
 	// A previous request with this key may have reached the runtime although its result was not
 	// stored. The runtime remembers the ID only for a while.
@@ -89,14 +104,20 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	}
 	if !has {
 		if err := s.Controls.SendMessage(ctx, gateway.OutgoingMessage{SessionKey: key, Text: text, RunID: id}); err != nil {
-			return Sent{}, s.sendError(ctx, err, key, data)
+			return Sent{}, s.sendError(ctx, err, id, key, data)
 		}
 	}
 	ctx = context.WithoutCancel(ctx) // the client may have disconnected
-	err = ask(func(tx *db.Tx) (Sent, error) {
-		return Sent{id, key}, s.record(ctx, tx, "session.message_sent", key, data)
-	})
+	err = ask(func(tx *db.Tx) (Sent, error) { return Sent{id, key}, s.recordSent(ctx, tx, id, key, data) })
 	return out, err
+}
+
+// recordSent records a message and its sender.
+func (s *Service) recordSent(ctx context.Context, tx *db.Tx, runID, key string, data map[string]any) error {
+	if err := putSender(ctx, tx, s.Now(), runID, key); err != nil {
+		return err
+	}
+	return s.record(ctx, tx, "session.message_sent", key, data)
 }
 
 // checkText returns a validation error if the runtime would not pass the text on to the agent. This
@@ -131,24 +152,18 @@ func isStopCommand(text string) bool {
 
 // sendError returns the error for a failed Send. If the message may have been sent, the error says
 // so and explains how to proceed.
-func (s *Service) sendError(ctx context.Context, err error, key string, data map[string]any) error {
+func (s *Service) sendError(ctx context.Context, err error, runID, key string, data map[string]any) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err
 	}
-	noted := s.recordUnconfirmed(ctx, "session.message_sent", key, data)
+	data["confirmed"] = false
+	ctx = context.WithoutCancel(ctx) // the client may have disconnected
+	noted := s.DB.Tx(ctx, func(tx *db.Tx) error { return s.recordSent(ctx, tx, runID, key, data) })
 	if f := fault.Of(err); f != nil {
 		err = f.With("%s The message may have been sent. Retry with the same Idempotency-Key, or first look for the run_id in the session's messages.", f.Detail).
-			Fact("maybe_sent", true).Fact("run_id", data["run_id"])
+			Fact("maybe_sent", true).Fact("run_id", runID)
 	}
 	return errors.Join(err, noted)
-}
-
-// recordUnconfirmed records an action that the runtime has not confirmed. It does so even if the
-// client has disconnected.
-func (s *Service) recordUnconfirmed(ctx context.Context, kind, key string, data map[string]any) error {
-	data["confirmed"] = false
-	ctx = context.WithoutCancel(ctx)
-	return s.DB.Tx(ctx, func(tx *db.Tx) error { return s.record(ctx, tx, kind, key, data) })
 }
 
 // Stop stops one of a session's runs or, if runID is empty, all its active and queued runs. It
@@ -193,7 +208,10 @@ func (s *Service) stopError(ctx context.Context, err error, key, runID string) e
 	if runID != "" {
 		ids = append(ids, runID)
 	}
-	noted := s.recordUnconfirmed(ctx, "session.stopped", key, map[string]any{"run_ids": ids})
+	ctx = context.WithoutCancel(ctx) // the client may have disconnected
+	noted := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		return s.record(ctx, tx, "session.stopped", key, map[string]any{"run_ids": ids, "confirmed": false})
+	})
 	if f := fault.Of(err); f != nil {
 		err = f.With("%s The session may have been stopped. Check whether it is still active, or stop it again.", f.Detail).Fact("maybe_stopped", true)
 	}

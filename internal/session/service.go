@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
 )
 
 // Runtime is the part of the gateway client that this package uses.
@@ -50,6 +51,10 @@ type Service struct {
 	// Controls and DB are used to send messages and to stop runs (send_stop.go).
 	Controls Controls
 	DB       *db.DB
+	// CheckAgent returns an error unless the runtime has the agent. NoAgent lists the errors
+	// that it can return besides the gateway's.
+	CheckAgent func(ctx context.Context, agentID string) error
+	NoAgent    []*fault.Error
 
 	// StalledAfter is how long a run can be without activity before Wardroom considers it
 	// stalled; zero disables the check. Raise adds an inbox item for a stalled run, and

@@ -20,7 +20,10 @@ type Message struct {
 	Blocks     []Block     `json:"blocks" nullable:"false" doc:"The content, in order."`
 	BlocksCut  int         `json:"blocks_cut" doc:"The number of omitted blocks."`
 	Error      *string     `json:"error" doc:"The error if the run failed here."`
-	RunID      *string     `json:"run_id"`
+	RunID      *string     `json:"run_id" doc:"The run that wrote the message. For a message to the agent: the ID with which it was sent, which is that of the run that answers it unless it became part of a run in progress."`
+	Sender     *string     `json:"sender" doc:"The name of the user who sent the message to the agent through Wardroom; null for all other messages."`
+	Prompt     *string     `json:"prompt" enum:"task,standup" doc:"Set if Wardroom wrote the message to the agent. task: the instructions of a dispatch. standup: a question in a standup."`
+	Waiting    *string     `json:"waiting" enum:"queued,dropped" doc:"Set if the agent has not read the message. queued: it reads the message during the current run, or in the next one. dropped: it never will, because the session was stopped or the gateway restarted."`
 	Model      *string     `json:"model"`
 	StopReason *string     `json:"stop_reason" doc:"The runtime's reason why the model stopped, such as stop, toolUse, error or aborted."`
 	Tokens     *Tokens     `json:"tokens" doc:"The usage of this model call; null if unknown."`
@@ -63,6 +66,9 @@ func Of(t gateway.Turn) Message {
 		ID: some(t.ID), Role: t.Role, Blocks: make([]Block, len(t.Blocks)), BlocksCut: t.Left, Error: some(t.Error), RunID: some(t.RunID),
 		StopReason: some(t.Reason), Origin: some(t.Origin),
 	}
+	if t.Role == "user" && t.RunID == "" {
+		m.RunID, m.Prompt = some(t.SentAs), promptOf(t.SentAs)
+	}
 	if t.Seq > 0 {
 		m.Seq = &t.Seq
 	}
@@ -81,6 +87,68 @@ func Of(t gateway.Turn) Message {
 		}
 	}
 	return m
+}
+
+// Values of Message.Waiting.
+const (
+	queued  = "queued"
+	dropped = "dropped"
+)
+
+// OfPending converts a message that the agent has not read.
+func OfPending(p gateway.Pending) Message {
+	m := Of(p.Turn)
+	m.Waiting = some(queued)
+	if p.Dropped {
+		m.Waiting = some(dropped)
+	}
+	return m
+}
+
+// Prefixes of the run IDs that Wardroom chooses. They tell who wrote a message to an agent.
+const (
+	UserRun    = "wardroom-" // a user's message
+	taskRun    = "task-"     // a dispatch
+	standupRun = "standup-"  // a question in a standup
+)
+
+// promptOf returns the value of Message.Prompt for a message with the given ID.
+func promptOf(sentAs string) *string {
+	switch {
+	case strings.HasPrefix(sentAs, taskRun):
+		return some("task")
+	case strings.HasPrefix(sentAs, standupRun):
+		return some("standup")
+	default:
+		return nil
+	}
+}
+
+// Name sets the senders of the messages that users sent through Wardroom. The lookup returns the names by run ID.
+func Name(messages []Message, lookup func(runIDs []string) (map[string]string, error)) error {
+	var ids []string
+	for i := range messages {
+		if m := &messages[i]; m.sentByUser() {
+			ids = append(ids, *m.RunID)
+		}
+	}
+	if len(ids) == 0 || lookup == nil {
+		return nil
+	}
+	names, err := lookup(ids)
+	if err != nil {
+		return err
+	}
+	for i := range messages {
+		if m := &messages[i]; m.sentByUser() {
+			m.Sender = some(names[*m.RunID])
+		}
+	}
+	return nil
+}
+
+func (m *Message) sentByUser() bool {
+	return m.Role == "user" && m.RunID != nil && strings.HasPrefix(*m.RunID, UserRun)
 }
 
 func blockOf(b gateway.Block) Block {

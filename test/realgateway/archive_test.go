@@ -93,6 +93,8 @@ func TestArchiveOfSessions(t *testing.T) {
 		}
 	})
 
+	t.Run("a person talks to an agent that has no session, also while it works", j.talks)
+
 	find := func(ok func(kept) bool) (a kept) {
 		WaitFor(t, 2*time.Minute, "the archive", func() bool {
 			var list []kept

@@ -61,10 +61,34 @@ func (r *Runtime) handleHistory(c call) (any, *Failure) {
 	if from > 0 {
 		out["hasMore"], out["nextOffset"] = true, len(s.messages)-from
 	}
+	out["pendingInputs"] = s.pendingInputs(in.MaxChars)
 	if s.active != nil && s.active.begun {
 		out["inFlightRun"] = object{"runId": s.active.id, "text": ""}
 	}
 	return out, nil
+}
+
+// maxPendingInputs is how many waiting messages chat.history lists.
+const maxPendingInputs = 20
+
+// pendingInputs lists the messages whose runs have not started.
+func (s *session) pendingInputs(maxChars int) object {
+	items, waiting := []object{}, []*run{}
+	for _, q := range append([]*run{s.active}, s.queue...) {
+		if q != nil && !q.begun {
+			waiting = append(waiting, q)
+		}
+	}
+	for _, q := range waiting[:min(len(waiting), maxPendingInputs)] {
+		id := fixedID(s.key, q.id).String()
+		items = append(items, object{
+			"id": id, "runId": q.id, "acceptedAt": q.createdAt, "state": "queued",
+			"message": truncateTexts(object{
+				"role": "user", "content": q.question().text, "timestamp": q.createdAt, "__openclaw": object{"id": "pending-input:" + id},
+			}, maxChars),
+		})
+	}
+	return object{"items": items, "total": len(waiting)}
 }
 
 var messageParams = params{required: words("sessionKey messageId"), optional: words("agentId maxChars")}
