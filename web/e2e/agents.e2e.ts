@@ -34,8 +34,35 @@ describe.each(sizes)('agents, %s', (_, look) => {
   })
 })
 
-// Presence must be current.
 describe('an agent', () => {
+  it('without a session is messaged from its page, from the list, and by the palette', async () => {
+    const { context, page, complaints } = await opened(desktop, '/agents/cmo')
+    await page.getByRole('link', { name: 'Message CMO' }).click()
+    await page.waitForURL('**/sessions/agent:cmo:main')
+    const field = page.getByRole('textbox', { name: 'Message CMO' })
+    await expect.poll(() => field.evaluate(e => e === document.activeElement)).toBe(true)
+    expect(await axeFaultsNightly(page)).toEqual([])
+    await page.keyboard.type('What is new?')
+    await page.keyboard.press('Control+Enter')
+    const said = page.locator('section[aria-label="Transcript"]')
+    await said.getByText('What is new?').waitFor()
+    await said.getByText('Read', { exact: true }).waitFor()
+    await expect.poll(() => said.locator('[data-index]').count(), { timeout: 30_000 }).toBeGreaterThan(1)
+
+    await page.goto('/agents')
+    await page.getByRole('link', { name: 'Message CPO' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('message cp')
+    await page.getByRole('option', { name: 'Message CPO' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/sessions/agent:cpo:main')
+    const other = page.getByRole('textbox', { name: 'Message CPO' })
+    await expect.poll(() => other.evaluate(e => e === document.activeElement)).toBe(true)
+    expect(complaints.filter(c => !c.includes('404'))).toEqual([])
+    await context.close()
+  })
+
+  // Presence must be current.
   it('is shown at work while it works, without a reload', async () => {
     const { context, page, complaints } = await opened(desktop, '/agents/cto')
     const now = page.getByRole('region', { name: 'Working on' })

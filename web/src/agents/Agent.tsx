@@ -15,6 +15,7 @@ import { Evidence, Now, Sessions } from './Activity'
 import type { AgentDetails } from './agent'
 import { PresenceMark } from './Bits'
 import { Failures } from './Failures'
+import { MessageLink } from './MessageLink'
 import { oneQuery } from './queries'
 import { Spend } from './Spend'
 import { StandupReports } from './StandupReports'
@@ -64,6 +65,9 @@ function Parts({ page }: { page: AgentDetails }) {
         <bdi className="key text-soft">{page.agent_id}</bdi>
         <PresenceMark of={page} />
         {page.model && <bdi className="key wrap-anywhere text-soft">{page.model}</bdi>}
+        <span className="ml-auto self-center">
+          <MessageLink to={page} />
+        </span>
       </header>
       <div className="grid grid-cols-1 gap-x-8 gap-y-6 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <div className="flex min-w-0 flex-col gap-6">

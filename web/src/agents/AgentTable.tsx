@@ -9,6 +9,7 @@ import { Table, type TableColumn } from '../ui/Table'
 import { sessionHref, standupHref, TextLink } from '../ui/TextLink'
 import { type Agent, type AgentDetails, openTasks } from './agent'
 import { AnswerMark, PresenceMark } from './Bits'
+import { MessageLink } from './MessageLink'
 import { oneQuery, useLed } from './queries'
 import { RunName } from './RunName'
 
@@ -34,6 +35,7 @@ export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpe
         ),
       },
       { id: 'presence', label: f.presence, width: '9rem', card: 'head', cell: a => <PresenceMark of={a} /> },
+      { id: 'message', label: f.message, width: '5rem', card: 'head', cell: a => <MessageLink small to={a} /> },
       {
         id: 'now',
         label: f.now,

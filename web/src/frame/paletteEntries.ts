@@ -150,6 +150,23 @@ const agentsOf = (agents: readonly Schemas['Agent'][], navigate: Navigate): Entr
     run: () => void navigate({ to: '/agents/$agentId', params: { agentId: a.agent_id } }),
   }))
 
+const messagesOf = (agents: readonly Schemas['Agent'][], navigate: Navigate): Entry[] =>
+  agents
+    .filter(a => a.in_runtime !== false)
+    .map(a => ({
+      id: `message-${a.agent_id}`,
+      group: words.commands,
+      icon: 'comment',
+      label: words.message(a.name),
+      hint: a.agent_id,
+      run: () =>
+        void navigate({
+          to: '/sessions/$key',
+          params: { key: `agent:${a.agent_id.toLowerCase()}:main` },
+          search: { compose: '1' },
+        }),
+    }))
+
 function commandsOf(may: boolean, navigate: Navigate, onKeys: () => void): Entry[] {
   const all: (Omit<Entry, 'group'> & { lead?: boolean })[] = [
     {
@@ -221,6 +238,7 @@ export function useEntries(typed: string, onKeys: () => void): Entries {
       // Without a query these would come between the pages and the commands.
       ...(text ? partsOf(navigate) : []),
       ...agentsOf(agents ?? [], navigate),
+      ...(text && may ? messagesOf(agents ?? [], navigate) : []),
       ...(text ? commandsOf(may, navigate, onKeys) : []),
       // Matches by name come first; reports and sessions match on their content.
       ...standupsOf(answered, navigate),

@@ -4,18 +4,36 @@ import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/re
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { session } from '../app/session'
 import { Composer } from './Composer'
-import type { Session } from './session'
+import { type Outbox, useOutbox } from './outbox'
 
-const posted: string[] = []
+interface Posted {
+  path: string
+  body: string
+  key: string | null
+}
+
+const posted: Posted[] = []
+let answers: (() => Response | Promise<Response>)[] = []
+let outbox: Outbox
+
+const json = (body: unknown, status = 200) =>
+  new Response(JSON.stringify(body), {
+    status,
+    headers: { 'Content-Type': status < 300 ? 'application/json' : 'application/problem+json' },
+  })
 
 beforeEach(() => {
   session.signIn('somebody')
   posted.length = 0
+  answers = []
   vi.stubGlobal('fetch', async (request: Request) => {
-    if (request.method === 'POST') posted.push(await request.text())
-    return new Response(JSON.stringify({ id: 'u1', role: 'owner' }), {
-      headers: { 'Content-Type': 'application/json' },
+    if (request.method !== 'POST') return json({ id: 'u1', role: 'owner', name: 'Ada' })
+    posted.push({
+      path: decodeURIComponent(new URL(request.url).pathname),
+      body: await request.text(),
+      key: request.headers.get('Idempotency-Key'),
     })
+    return answers.shift()?.() ?? json({ run_id: 'wardroom-1', session_key: 'agent:cto:main' }, 202)
   })
 })
 afterEach(() => {
@@ -23,29 +41,91 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-// A short disconnect must not discard the text, or send keystrokes to the page's shortcuts.
-describe('a message to a session', () => {
+function Conversation({ of: key, away = false }: { of: string; away?: boolean }) {
+  outbox = useOutbox(key)
+  return (
+    <Composer active={false} agent="CTO" away={away} focus={false} last={null} onFocused={() => {}} outbox={outbox} />
+  )
+}
+
+function open(key = 'agent:cto:main') {
+  const cache = new QueryClient({ defaultOptions: { queries: { retry: false } } })
+  const of = (away: boolean) => (
+    <QueryClientProvider client={cache}>
+      <Conversation away={away} of={key} />
+    </QueryClientProvider>
+  )
+  const { rerender } = render(of(false))
+  return (away: boolean) => rerender(of(away))
+}
+
+async function write(text: string) {
+  const field = (await screen.findByRole('textbox')) as HTMLTextAreaElement
+  fireEvent.change(field, { target: { value: text } })
+  fireEvent.keyDown(field, { key: 'Enter', ctrlKey: true })
+  return field
+}
+
+describe('a message to an agent', () => {
+  // A short disconnect must not discard the text, or send keystrokes to the page's shortcuts.
   it('keeps its focus and its text while the gateway is away, and is not sent', async () => {
-    const cache = new QueryClient({ defaultOptions: { queries: { retry: false } } })
-    const of = (away: boolean) => (
-      <QueryClientProvider client={cache}>
-        <Composer agent="CTO" away={away} session={{ key: 'agent:cto:main', active: false } as Session} />
-      </QueryClientProvider>
-    )
-    const { rerender } = render(of(false))
+    const become = open()
     const field = (await screen.findByRole('textbox')) as HTMLTextAreaElement
     field.focus()
     fireEvent.change(field, { target: { value: 'Half a sentence' } })
-    rerender(of(true))
+    become(true)
     expect(document.activeElement).toBe(field)
     expect(field.disabled).toBe(false)
     fireEvent.change(field, { target: { value: 'Half a sentence, and more' } })
     fireEvent.keyDown(field, { key: 'Enter', ctrlKey: true })
     fireEvent.submit(field.form as HTMLFormElement)
     expect(field.value).toBe('Half a sentence, and more')
-    rerender(of(false))
+    become(false)
     expect(posted).toEqual([])
     fireEvent.keyDown(field, { key: 'Enter', ctrlKey: true })
-    await waitFor(() => expect(posted).toEqual(['{"text":"Half a sentence, and more"}']))
+    await waitFor(() => expect(posted[0]?.body).toBe('{"text":"Half a sentence, and more"}'))
+    expect(posted[0]?.path).toBe('/api/v1/agents/cto/messages')
+  })
+
+  it('leaves the field at once, and is sending, then sent', async () => {
+    open('agent:cto:task:task-1')
+    let accept = () => {}
+    answers = [
+      () =>
+        new Promise(done => {
+          accept = () => done(json({ run_id: 'wardroom-1', session_key: 'agent:cto:task:task-1' }, 202))
+        }),
+    ]
+    const field = await write('Hello')
+    expect(field.value).toBe('')
+    await waitFor(() => expect(outbox.list).toMatchObject([{ text: 'Hello', sender: 'Ada', state: 'sending' }]))
+    accept()
+    await waitFor(() => expect(outbox.list).toMatchObject([{ state: 'sent', runId: 'wardroom-1' }]))
+    expect(posted[0]?.path).toBe('/api/v1/agentrt/sessions/agent:cto:task:task-1/messages')
+  })
+
+  it('that failed keeps its text, and is tried again with the same key', async () => {
+    open()
+    answers = [() => json({ code: 'gateway_timeout', title: 'Timed out.', maybe_sent: true }, 504)]
+    await write('Hello')
+    await waitFor(() => expect(outbox.list).toMatchObject([{ text: 'Hello', state: 'failed' }]))
+    outbox.again(outbox.list[0]?.id ?? '')
+    await waitFor(() => expect(outbox.list).toMatchObject([{ state: 'sent', problem: null }]))
+    expect(posted).toHaveLength(2)
+    expect(posted[1]).toEqual(posted[0])
+    outbox.discard([outbox.list[0]?.id ?? ''])
+    await waitFor(() => expect(outbox.list).toEqual([]))
+  })
+
+  it('that the server rejects goes back to the field, with the reason', async () => {
+    open()
+    answers = [
+      () =>
+        json({ code: 'invalid_input', title: 'Invalid.', errors: [{ pointer: '/text', detail: 'Not a slash.' }] }, 422),
+    ]
+    const field = await write('/reset')
+    await waitFor(() => expect(field.value).toBe('/reset'))
+    expect(screen.getByText('Not a slash.')).toBeTruthy()
+    expect(outbox.list).toEqual([])
   })
 })

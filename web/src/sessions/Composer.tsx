@@ -1,50 +1,52 @@
-import { useRef, useState } from 'react'
-import { api, newKey, take } from '../api/client'
-import { asProblem, type Problem } from '../api/problem'
+import { useEffect, useRef, useState } from 'react'
+import type { Problem } from '../api/problem'
 import { leads, useMe } from '../app/queries'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
-import { say } from '../ui/toast'
-import { canonical } from './liveSessions'
-import type { Session } from './session'
+import type { Outbox } from './outbox'
 
 const words = sessionsWords
 const w = words.send
 
-/** Sends messages to a session. A retry uses the same idempotency key, so that the agent gets the message once. */
-export function Composer({ session, agent, away }: { session: Session; agent: string | undefined; away: boolean }) {
+interface Props {
+  outbox: Outbox
+  /** The agent's name. */
+  agent: string | undefined
+  /** Whether a run is in progress, which reads the message. */
+  active: boolean
+  away: boolean
+  /** The time of the transcript's last message. */
+  last: string | null
+  focus: boolean
+  onFocused: () => void
+}
+
+/** Writes messages to a session. The transcript shows each one at once. */
+export function Composer({ outbox, agent, active, away, last, focus, onFocused }: Props) {
   const me = useMe().data
   const name = agent ?? w.agent
   const [text, setText] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [failed, setFailed] = useState<Problem | null>(null)
-  const tried = useRef<{ text: string; key: string } | null>(null)
+  const [refused, setRefused] = useState<Problem | null>(null)
+  const field = useRef<HTMLTextAreaElement>(null)
+  const may = me !== undefined && leads(me)
+  useEffect(() => {
+    if (!focus || !may) return
+    field.current?.focus()
+    onFocused()
+  }, [focus, may, onFocused])
   if (!me) return null
-  if (!leads(me)) return <p className="shrink-0 border-line border-t px-3 py-2 text-soft">{words.mayNot(me.role)}</p>
+  if (!may) return <p className="shrink-0 border-line border-t px-3 py-2 text-soft">{words.mayNot(me.role)}</p>
   const send = async () => {
     const said = text.trim()
-    if (said === '' || busy || away) return
-    if (tried.current?.text !== said) tried.current = { text: said, key: newKey() }
-    setBusy(true)
-    setFailed(null)
-    try {
-      const params = {
-        path: { key: canonical(session.key) },
-        header: { 'Idempotency-Key': tried.current.key },
-      }
-      await take(api.POST('/api/v1/agentrt/sessions/{key}/messages', { params, body: { text: said } }))
-      tried.current = null
-      setText(now => (now.trim() === said ? '' : now))
-      say(w.sent)
-    } catch (err) {
-      setFailed(asProblem(err))
-    } finally {
-      setBusy(false)
-    }
+    if (said === '' || away) return
+    setText('')
+    setRefused(null)
+    const problem = await outbox.send(said, me.name, last)
+    if (!problem?.of('text')) return
+    setRefused(problem)
+    setText(now => now || said)
   }
-  const maybe = failed?.facts.maybe_sent === true
-  const wrong = failed && (failed.of('text') ?? `${failed.title} ${maybe ? w.maybe : failed.detail}`)
   return (
     <form
       className="flex shrink-0 items-end gap-2 border-line border-t px-3 py-2"
@@ -56,7 +58,7 @@ export function Composer({ session, agent, away }: { session: Session; agent: st
       {/* Never disabled: it would lose the focus, and further typing would trigger shortcuts. */}
       <TextArea
         className="grow"
-        help={away ? w.away : session.active ? w.working(agent) : w.help}
+        help={away ? w.away : active ? w.working(agent) : w.help}
         hideLabel
         label={w.label(name)}
         maxLength={20_000}
@@ -67,12 +69,13 @@ export function Composer({ session, agent, away }: { session: Session; agent: st
           void send()
         }}
         placeholder={w.label(name)}
+        ref={field}
         rows={2}
         value={text}
-        {...(wrong ? { error: wrong } : {})}
+        {...(refused ? { error: refused.of('text') } : {})}
       />
-      <Button busy={busy} className="mb-5" disabled={away || text.trim() === ''} look="primary" type="submit">
-        {maybe ? w.again : w.submit}
+      <Button className="mb-5" disabled={away || text.trim() === ''} look="primary" type="submit">
+        {w.submit}
       </Button>
     </form>
   )

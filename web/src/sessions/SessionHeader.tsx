@@ -45,9 +45,7 @@ function Frame({
   return (
     <header className="flex shrink-0 flex-col gap-1 border-line border-b px-3 py-2">
       <div className="flex items-center gap-2">
-        <Link aria-label={words.archive.toList} className={buttonClass('quiet', 'px-0')} to="/sessions">
-          <Icon name="left" />
-        </Link>
+        <BackLink />
         <h2 className="min-w-0 truncate font-semibold text-base">
           <bdi title={nameOf(s)}>{nameOf(s)}</bdi>
         </h2>
@@ -90,6 +88,24 @@ function Frame({
     </header>
   )
 }
+
+/** The header of an agent's main session that doesn't exist yet. */
+export function NewFacts({ of: key, agent }: { of: string; agent: string }) {
+  return (
+    <header className="flex shrink-0 items-center gap-2 border-line border-b px-3 py-2">
+      <BackLink />
+      <h2 className="min-w-0 truncate font-semibold text-base">{words.called.main}</h2>
+      <bdi className="min-w-0 truncate">{agent}</bdi>
+      <bdi className="key truncate text-soft text-xs">{key}</bdi>
+    </header>
+  )
+}
+
+const BackLink = () => (
+  <Link aria-label={words.archive.toList} className={buttonClass('quiet', 'px-0')} to="/sessions">
+    <Icon name="left" />
+  </Link>
+)
 
 export function LiveFacts({ session: s, away }: { session: Session; away: boolean }) {
   const me = useMe().data

@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useCallback, useEffect } from 'react'
+import type { Schemas } from '../api/client'
 import { asProblem } from '../api/problem'
 import { followSession } from '../app/live'
+import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
@@ -13,15 +15,18 @@ import { Answer, Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
 import { StandingMark, useAgentNames } from './Bits'
 import { Composer } from './Composer'
 import { canonical } from './liveSessions'
+import { isSame, mainAgentOf, useOutbox } from './outbox'
 import { archivedQuery, oneQuery, saidQuery, versionsQuery } from './queries'
-import { ArchivedFacts, LiveFacts } from './SessionHeader'
+import { ArchivedFacts, LiveFacts, NewFacts } from './SessionHeader'
 import { isArchiveId, nameOf } from './session'
 import { TranscriptView } from './TranscriptView'
+import type { Transcript } from './transcript'
 import { isAway, Unavailable, UnavailableLine } from './Unavailable'
 
 const sessionRoute = getRouteApi('/frame/sessions/$key')
 
 const words = sessionsWords
+type Agent = Schemas['Agent']
 
 /** The page of one session: the live transcript, or the archived one. */
 export function SessionPage() {
@@ -46,53 +51,104 @@ function useOpenStep() {
   }
 }
 
+const newTranscript: Transcript = { rows: [], waiting: [], older: null }
+
+/** Returns the agent whose main session has the key, if the runtime may have that agent. */
+function useMainAgent(key: string): Agent | undefined {
+  const agents = useQuery(queries.agents).data
+  const id = mainAgentOf(key)
+  return id === undefined ? undefined : agents?.find(a => canonical(a.agent_id) === id && a.in_runtime !== false)
+}
+
+/** Focuses the message field if the URL says so, once. */
+function useCompose() {
+  const { compose } = sessionRoute.useSearch()
+  const navigate = useNavigate({ from: '/sessions/$key' })
+  const onFocused = useCallback(
+    () => void navigate({ search: was => ({ ...was, compose: undefined }), replace: true }),
+    [navigate],
+  )
+  return { focus: compose === '1', onFocused }
+}
+
+/** Returns the messages that the user sends, without those that the transcript has. */
+function useSends(key: string, transcript: Transcript | undefined) {
+  const outbox = useOutbox(key)
+  const { list, discard } = outbox
+  useEffect(() => {
+    const done = list.filter(o => transcript?.rows.some(m => m.sender !== null && isSame(m, o)))
+    if (done.length > 0) discard(done.map(o => o.id))
+  }, [list, discard, transcript])
+  return outbox
+}
+
+/** A live session, or the main session of an agent that has none yet: the first message starts it. */
 function LiveSession({ of: key }: { of: string }) {
   const one = useQuery(oneQuery(key))
   const said = useQuery({ ...saidQuery(key), enabled: one.data !== undefined })
   const agents = useAgentNames()
+  const owner = useMainAgent(key)
+  const outbox = useSends(key, said.data)
   const at = useOpenStep()
-  useTitle(one.data ? nameOf(one.data) : key, texts.app.places.sessions)
+  const compose = useCompose()
+  useTitle(one.data ? nameOf(one.data) : owner ? words.called.main : key, texts.app.places.sessions)
   useEffect(() => followSession(key), [key])
   const away = one.error !== null && isAway(one.error)
-  if (one.data === undefined) {
-    if (one.error === null) return <Skeleton label={`${texts.ui.loading} ${key}`} />
-    if (away)
-      return (
-        <div className="h-full overflow-auto">
-          <Unavailable error={one.error} />
-          <Versions of={key} />
-        </div>
-      )
-    if (asProblem(one.error).status === 404) return <Gone of={key} />
-    return <Failed again={() => void one.refetch()} error={one.error} />
-  }
+  const missing = one.error !== null && asProblem(one.error).status === 404
   const session = one.data
-  const gone = one.error !== null && asProblem(one.error).status === 404
+  if (session === undefined && !(missing && owner))
+    return <NoSession again={() => void one.refetch()} error={one.error} of={key} />
+  const gone = session !== undefined && missing
+  const agentId = session?.agent_id ?? owner?.agent_id ?? ''
+  const name = agents.get(agentId) ?? (agentId || undefined)
+  const show = (transcript: Transcript, title: string) => (
+    <TranscriptView
+      agent={agentId}
+      at={at}
+      live
+      name={key}
+      outbox={outbox}
+      title={title}
+      transcript={transcript}
+      {...(session ? {} : { empty: words.transcript.newText(name ?? key) })}
+    />
+  )
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <LiveFacts away={away || gone} session={session} />
+      {session ? <LiveFacts away={away || gone} session={session} /> : <NewFacts agent={name ?? key} of={key} />}
       {away && <UnavailableLine />}
       {gone && <Partial>{words.archive.gone}</Partial>}
-      {one.error && !gone ? <Stale error={one.error} since={one.dataUpdatedAt} /> : null}
-      <Answer of={said} what={words.transcript.what}>
-        {transcript => (
-          <TranscriptView
-            agent={session.agent_id}
-            at={at}
-            live
-            name={key}
-            title={nameOf(session)}
-            transcript={transcript}
-          />
-        )}
-      </Answer>
+      {session && one.error && !gone ? <Stale error={one.error} since={one.dataUpdatedAt} /> : null}
+      {session ? (
+        <Answer of={said} what={words.transcript.what}>
+          {transcript => show(transcript, nameOf(session))}
+        </Answer>
+      ) : (
+        show(newTranscript, words.called.main)
+      )}
       <Composer
-        agent={agents.get(session.agent_id) ?? (session.agent_id || undefined)}
+        active={session?.active ?? false}
+        agent={name}
         away={away || gone}
-        session={session}
+        last={said.data?.rows.at(-1)?.at ?? null}
+        outbox={outbox}
+        {...compose}
       />
     </div>
   )
+}
+
+/** What to show instead of a live session that is loading, unavailable, or gone. */
+function NoSession({ of: key, error, again }: { of: string; error: Error | null; again: () => void }) {
+  if (error === null) return <Skeleton label={`${texts.ui.loading} ${key}`} />
+  if (isAway(error))
+    return (
+      <div className="h-full overflow-auto">
+        <Unavailable error={error} />
+        <Versions of={key} />
+      </div>
+    )
+  return asProblem(error).status === 404 ? <Gone of={key} /> : <Failed again={again} error={error} />
 }
 
 function ArchivedSession({ id }: { id: string }) {

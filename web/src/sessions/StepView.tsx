@@ -5,7 +5,8 @@ import { Button } from '../ui/Button'
 import { Clock } from '../ui/Clock'
 import { Icon, type IconName } from '../ui/Icon'
 import { Markdown } from '../ui/Markdown'
-import { type Spent, type Step, toldInWords, usdOf } from './steps'
+import type { Outbox, Outgoing } from './outbox'
+import { type Delivery, type Spent, type Step, toldInWords, usdOf } from './steps'
 import { Cut, ToolCalls } from './ToolCalls'
 
 const words = sessionsWords
@@ -20,11 +21,25 @@ interface Props {
   /** IDs of expanded steps, and of calls within them. */
   isOpen: ReadonlySet<string>
   onToggle: (id: string) => void
+  outbox?: Outbox | undefined
 }
 
 /** One step of a transcript. Memoized, so that scrolling doesn't render visible steps again. */
-export const StepView = memo(function StepView({ step, speaker, isOpen, onToggle }: Props) {
+export const StepView = memo(function StepView({ step, speaker, isOpen, onToggle, outbox }: Props) {
   const open = isOpen.has(step.id)
+  if (step.kind === 'said' && step.prompt)
+    return (
+      <Folded
+        icon={step.prompt === 'task' ? 'tasks' : 'standups'}
+        onToggle={onToggle}
+        open={open}
+        step={step}
+        title={<span className="text-soft">{w.prompt[step.prompt]}</span>}
+      >
+        <Markdown className="max-w-[88ch]" text={step.text} />
+        <Cut n={step.cut} />
+      </Folded>
+    )
   switch (step.kind) {
     case 'tools':
       return (
@@ -63,11 +78,13 @@ export const StepView = memo(function StepView({ step, speaker, isOpen, onToggle
         </div>
       )
     default:
-      return <Said onToggle={onToggle} open={open} speaker={speaker} step={step} />
+      return <Said onToggle={onToggle} open={open} outbox={outbox} speaker={speaker} step={step} />
   }
 })
 
-function Said({ step, speaker, open, onToggle }: Pick<Props, 'step' | 'speaker' | 'onToggle'> & { open: boolean }) {
+type SaidProps = Pick<Props, 'step' | 'speaker' | 'onToggle' | 'outbox'> & { open: boolean }
+
+function Said({ step, speaker, open, onToggle, outbox }: SaidProps) {
   const asked = step.kind === 'said'
   const long = step.text.length > longText && !open
   return (
@@ -76,8 +93,9 @@ function Said({ step, speaker, open, onToggle }: Pick<Props, 'step' | 'speaker' 
     >
       <p className="mb-0.5 flex items-center gap-2 text-xs">
         <span className={asked ? 'font-medium text-accent' : 'font-medium text-soft'}>
-          <bdi>{asked ? w.user : step.role === 'assistant' ? speaker || w.assistant : step.role}</bdi>
+          <bdi>{asked ? (step.sender ?? w.user) : step.role === 'assistant' ? speaker || w.assistant : step.role}</bdi>
         </span>
+        {step.delivery && <DeliveryMark of={step.delivery} speaker={speaker} />}
         {step.origin && <bdi className="truncate text-soft">{w.origin(step.origin)}</bdi>}
         <Meta step={step} />
       </p>
@@ -88,6 +106,45 @@ function Said({ step, speaker, open, onToggle }: Pick<Props, 'step' | 'speaker' 
         </Button>
       )}
       {!long && <Cut n={step.cut} />}
+      {step.delivery === 'failed' && step.outgoing && outbox && <NotSent of={step.outgoing} outbox={outbox} />}
+    </div>
+  )
+}
+
+const marks = {
+  sending: { icon: 'clock', color: 'text-soft' },
+  failed: { icon: 'error', color: 'text-danger' },
+  sent: { icon: 'check', color: 'text-soft' },
+  dropped: { icon: 'blocked', color: 'text-danger' },
+  read: { icon: 'checks', color: 'text-soft' },
+} as const
+
+/** How far a user's message has come: sending, sent, read, or neither. */
+function DeliveryMark({ of, speaker }: { of: Delivery; speaker: string }) {
+  const { icon, color } = marks[of]
+  return (
+    <span className={`inline-flex items-center gap-1 ${color}`} role={of === 'read' ? undefined : 'status'}>
+      <Icon className="size-3.5" name={icon} />
+      {w.delivery[of](speaker || w.agentName)}
+    </span>
+  )
+}
+
+/** Why a message was not sent, and what to do with its text. */
+function NotSent({ of, outbox }: { of: Outgoing; outbox: Outbox }) {
+  const { problem } = of
+  const maybe = problem?.facts.maybe_sent === true
+  return (
+    <div className="mt-1 flex flex-wrap items-center gap-2 text-xs">
+      <p className="wrap-anywhere text-danger" role="alert">
+        {problem?.title} {maybe ? words.send.maybe : problem?.detail}
+      </p>
+      <Button icon="reload" onClick={() => outbox.again(of.id)}>
+        {words.send.again}
+      </Button>
+      <Button look="quiet" onClick={() => outbox.discard([of.id])}>
+        {words.send.discard}
+      </Button>
     </div>
   )
 }

@@ -10,7 +10,9 @@ import { say, sayFailed } from '../ui/toast'
 import { Empty } from '../ui/Views'
 import { useAgentNames } from './Bits'
 import { copyText } from './copy'
+import { inOrder } from './inOrder'
 import { Overview } from './Overview'
+import type { Outbox } from './outbox'
 import { readOlder } from './queries'
 import { StepView } from './StepView'
 import { asText, type Step, stepsOf } from './steps'
@@ -31,6 +33,10 @@ interface Props {
   /** The agent's ID, or empty. */
   agent: string
   live: boolean
+  /** The messages that the user sends; absent for an archived session. */
+  outbox?: Outbox
+  /** What an empty live session says. */
+  empty?: string
   at: {
     step: string | undefined
     table: boolean
@@ -60,13 +66,16 @@ const stepOf = (id: string): string => id.split('/')[0] ?? id
 
 /** Estimates the height of a step before it is measured. */
 function guess(step: Step | undefined): number {
-  if (!step || step.kind === 'tools' || step.kind === 'thinking' || step.kind === 'note') return 32
+  if (!step || step.prompt || step.kind === 'tools' || step.kind === 'thinking' || step.kind === 'note') return 32
   return 44 + 20 * Math.min(60, Math.ceil(step.text.length / 110))
 }
 
+const noSends: Outbox['list'] = []
+
 /** A virtualized transcript. New steps are added at the end, older ones at the start. */
-export function TranscriptView({ transcript, name, title, agent, live, at }: Props) {
-  const steps = useMemo(() => stepsOf(transcript.rows), [transcript.rows])
+export function TranscriptView({ transcript, name, title, agent, live, outbox, empty, at }: Props) {
+  const sends = outbox?.list ?? noSends
+  const steps = useMemo(() => stepsOf(inOrder(transcript, sends)), [transcript, sends])
   const scroller = useRef<HTMLDivElement>(null)
   const [atEnd, setAtEnd] = useState(true)
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set(at.step ? [at.step, stepOf(at.step)] : []))
@@ -94,6 +103,10 @@ export function TranscriptView({ transcript, name, title, agent, live, at }: Pro
     if (wanted) void read()
   }, [wanted, read])
   const waiting = useWaiting(steps, atEnd)
+  const mine = sends.at(-1)?.id
+  useEffect(() => {
+    if (mine) list.scrollToEnd()
+  }, [mine, list])
   const toggle = useCallback(
     (id: string) => {
       const show = !open.has(id)
@@ -115,7 +128,7 @@ export function TranscriptView({ transcript, name, title, agent, live, at }: Pro
     return (
       <div className="min-h-0 grow">
         <Empty icon="comment" title={words.empty}>
-          {live && words.emptyText}
+          {live && (empty ?? words.emptyText)}
         </Empty>
       </div>
     )
@@ -149,7 +162,7 @@ export function TranscriptView({ transcript, name, title, agent, live, at }: Pro
                     style={{ transform: `translateY(${v.start}px)` }}
                     tabIndex={-1}
                   >
-                    <StepView isOpen={open} onToggle={toggle} speaker={speaker} step={step} />
+                    <StepView isOpen={open} onToggle={toggle} outbox={outbox} speaker={speaker} step={step} />
                   </div>
                 )
               )

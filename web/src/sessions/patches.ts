@@ -1,5 +1,5 @@
 import type { Schemas } from '../api/client'
-import { type Patch, rereadSoon } from '../app/live/patches'
+import { eventOf, type Patch, rereadSoon } from '../app/live/patches'
 import {
   applyTold,
   canonical,
@@ -32,6 +32,9 @@ export const sessionPatches: readonly Patch[] = [
       })
       if ('row' in what)
         cache.setQueryData<Session>(oneKey(key), was => (was && was.as_of <= what.row.as_of ? what.row : was))
+      // A stopped session drops the messages that its agent hasn't read.
+      if ('row' in what && !what.row.active && cache.getQueryData<Transcript>(saidKey(key))?.waiting.length)
+        rereadSoon(cache, saidKey(key))
       // Refetches, so that the server reports whether the session exists.
       if ('gone' in what || cache.getQueryState(oneKey(key))?.status === 'error') rereadSoon(cache, oneKey(key))
     },
@@ -47,6 +50,14 @@ export const sessionPatches: readonly Patch[] = [
         cache.setQueryData<Transcript>(saidKey(key), was => was && addHeard(was, message))
       }
       if (missed) rereadSoon(cache, saidKey(key))
+    },
+  },
+  {
+    // Says who sent a message; the transcript then has the name, also while the message waits.
+    on: ['session.message_sent'],
+    apply: (happened, cache) => {
+      const event = eventOf(happened)
+      if (event) rereadSoon(cache, saidKey(event.subject.id))
     },
   },
   {

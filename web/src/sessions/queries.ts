@@ -57,7 +57,11 @@ async function readPage(name: string, cursor: string | null, signal?: AbortSigna
           ...more,
         }),
       )
-  return { rows: page.rows, older: page.next }
+  return {
+    rows: page.rows.filter(m => m.waiting === null),
+    waiting: page.rows.filter(m => m.waiting !== null),
+    older: page.next,
+  }
 }
 
 /** The transcript. A refetch loads the newest page and keeps older ones. */

@@ -32,6 +32,9 @@ const message = (blocks: Block[], of: Partial<Message> = {}): Message => ({
   blocks_cut: 0,
   error: null,
   run_id: null,
+  sender: null,
+  prompt: null,
+  waiting: null,
   model: 'demo/one',
   stop_reason: null,
   tokens: { input: 10, output: 5, cache_read: 0, cache_write: 0, other: 0 },
@@ -55,6 +58,18 @@ describe('a transcript', () => {
     // Reasoning belongs to the first model call, the tools to the second.
     expect(steps[1]?.spent).toMatchObject({ calls: 1, input: 10 })
     expect(steps[2]?.spent).toMatchObject({ calls: 1, cost: 10_000_000n })
+  })
+  it('says who sent a message, and how far it has come', () => {
+    const mine = { role: 'user', tokens: null, cost_usd: null, sender: 'Ada' }
+    const steps = stepsOf([
+      message([text('go')], mine),
+      message([text('also')], { ...mine, waiting: 'queued' }),
+      message([text('never')], { ...mine, waiting: 'dropped' }),
+      message([text('work')], { ...mine, sender: null, prompt: 'task' }),
+    ])
+    expect(steps.map(s => s.delivery)).toEqual(['read', 'sent', 'dropped', null])
+    expect(steps.map(s => s.sender)).toEqual(['Ada', 'Ada', 'Ada', null])
+    expect(steps.map(s => s.prompt)).toEqual([null, null, null, 'task'])
   })
   it('adds up what the model calls of one row used, and says when one has no price', () => {
     const [step] = stepsOf([message([tool('exec')]), message([tool('exec')], { cost_usd: null })])

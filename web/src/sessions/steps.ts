@@ -1,6 +1,8 @@
 import type { Schemas } from '../api/client'
 import { nanos } from '../app/format'
 import { sessions as sessionsWords } from '../texts/sessions'
+import type { Shown } from './inOrder'
+import type { Outgoing } from './outbox'
 import type { Message } from './transcript'
 
 const words = sessionsWords
@@ -19,6 +21,15 @@ export interface Spent {
   unpriced: boolean
 }
 
+/** How far a user's message to the agent has come. */
+export type Delivery = 'sending' | 'failed' | 'sent' | 'dropped' | 'read'
+
+function deliveryOf(m: Shown): Delivery | null {
+  if (m.outgoing) return m.outgoing.state
+  if (m.waiting) return m.waiting === 'dropped' ? 'dropped' : 'sent'
+  return m.sender ? 'read' : null
+}
+
 /** A row of a transcript. */
 export interface Step {
   /** Stable, however many messages are loaded before or after. */
@@ -27,6 +38,12 @@ export interface Step {
   at: string | null
   role: string
   origin: string | null
+  /** The user who sent the message to the agent. */
+  sender: string | null
+  /** Set if Wardroom wrote the message to the agent. */
+  prompt: Message['prompt']
+  delivery: Delivery | null
+  outgoing: Outgoing | null
   text: string
   cut: number
   calls: Call[]
@@ -53,9 +70,9 @@ function addSpent(was: Spent | null, m: Message): Spent | null {
 }
 
 /** Cached steps by message, so that each new message costs only its own conversion. */
-const known = new WeakMap<Message, Step[]>()
+const known = new WeakMap<Shown, Step[]>()
 
-function stepsOfOne(m: Message, name: string): Step[] {
+function stepsOfOne(m: Shown, name: string): Step[] {
   const made = known.get(m)
   if (made && (made[0] === undefined || made[0].id === `${name}.0`)) return made
   const steps = ownSteps(m, name)
@@ -64,7 +81,7 @@ function stepsOfOne(m: Message, name: string): Step[] {
 }
 
 /** Converts a message to steps, without merging. */
-function ownSteps(m: Message, name: string): Step[] {
+function ownSteps(m: Shown, name: string): Step[] {
   const steps: Step[] = []
   const add = (kind: StepKind, text: string, cut = 0, calls: Call[] = []) =>
     steps.push({
@@ -73,6 +90,10 @@ function ownSteps(m: Message, name: string): Step[] {
       at: m.at,
       role: m.role,
       origin: m.origin,
+      sender: m.sender,
+      prompt: m.prompt,
+      delivery: steps.length === 0 ? deliveryOf(m) : null,
+      outgoing: m.outgoing ?? null,
       text,
       cut,
       calls,
@@ -100,7 +121,7 @@ function ownSteps(m: Message, name: string): Step[] {
  * Converts messages to steps. Consecutive tool calls are merged into one step, across messages. A message's usage
  * belongs to its first step.
  */
-export function stepsOf(messages: readonly Message[]): Step[] {
+export function stepsOf(messages: readonly Shown[]): Step[] {
   const steps: Step[] = []
   const names = new Map<string, number>()
   for (const [i, m] of messages.entries()) {
@@ -201,7 +222,7 @@ export function segmentsOf(steps: readonly Step[], most: number): Segment[] {
 /** Returns the transcript as plain text. */
 export function asText(title: string, steps: readonly Step[]): string {
   const lines = steps.map(s => {
-    const head = `[${s.at ?? '?'}] ${words.strip.kinds[s.kind]}`
+    const head = `[${s.at ?? '?'}] ${s.sender ?? words.strip.kinds[s.kind]}`
     if (s.kind !== 'tools') return `${head}\n${s.text}`
     const calls = s.calls.map(
       c => `- ${c.name} ${c.arguments ?? ''}\n${c.result === null ? words.step.pending : c.result}`,

@@ -28,6 +28,9 @@ const say = (seq: number, of: Partial<Message> = {}): Message => ({
   blocks_cut: 0,
   error: null,
   run_id: null,
+  sender: null,
+  prompt: null,
+  waiting: null,
   model: null,
   stop_reason: null,
   tokens: null,
@@ -37,7 +40,7 @@ const say = (seq: number, of: Partial<Message> = {}): Message => ({
 })
 const result = (seq: number, id: string) =>
   say(seq, { role: 'tool', blocks: [call(id, { status: 'done', result: 'ok' })] })
-const of = (...rows: Message[]): Transcript => ({ rows, older: 'more' })
+const of = (...rows: Message[]): Transcript => ({ rows, waiting: [], older: 'more' })
 const seqs = (t: Transcript) => t.rows.map(m => m.seq)
 
 // Messages must be neither duplicated nor lost.
@@ -67,28 +70,28 @@ describe('what is heard live', () => {
 
 describe('the newest page, read anew', () => {
   it('keeps what is older and where that goes on', () => {
-    const joined = joinNewest(of(say(1), say(2), say(3)), { rows: [say(3), say(4)], older: 'other' })
+    const joined = joinNewest(of(say(1), say(2), say(3)), { rows: [say(3), say(4)], waiting: [], older: 'other' })
     expect(seqs(joined)).toEqual([1, 2, 3, 4])
     expect(joined.older).toBe('more')
   })
   it('brings the whole of what the stream had cut', () => {
     const cut = say(3, { blocks: [{ type: 'text', text: 'sa', cut: 4, tool: null }] })
-    expect(joinNewest(of(say(2), cut), { rows: [say(3)], older: 'x' }).rows[1]?.blocks[0]?.cut).toBe(0)
+    expect(joinNewest(of(say(2), cut), { rows: [say(3)], waiting: [], older: 'x' }).rows[1]?.blocks[0]?.cut).toBe(0)
   })
   it('begins with the result of a call that is on an older page', () => {
     const was = of(say(1, { blocks: [call('c')] }), say(3))
-    const joined = joinNewest(was, { rows: [result(2, 'c'), say(3), say(4)], older: 'x' })
+    const joined = joinNewest(was, { rows: [result(2, 'c'), say(3), say(4)], waiting: [], older: 'x' })
     expect(seqs(joined)).toEqual([1, 3, 4])
     expect(joined.rows[0]?.blocks[0]?.tool?.result).toBe('ok')
   })
   it('that does not touch what was read stands alone, so that there is no hidden gap', () => {
-    const fresh = { rows: [say(90), say(91)], older: 'far' }
+    const fresh = { rows: [say(90), say(91)], waiting: [], older: 'far' }
     expect(joinNewest(of(say(1), say(2)), fresh)).toBe(fresh)
-    const gap = { rows: [say(3), say(4)], older: 'far' }
+    const gap = { rows: [say(3), say(4)], waiting: [], older: 'far' }
     expect(joinNewest(of(say(1), say(4)), gap)).toBe(gap)
   })
   it('of another conversation under the same key replaces the first', () => {
-    const fresh = { rows: [say(1, { id: 'new' })], older: null }
+    const fresh = { rows: [say(1, { id: 'new' })], waiting: [], older: null }
     expect(joinNewest(of(say(1), say(2)), fresh)).toBe(fresh)
   })
 })
@@ -96,10 +99,10 @@ describe('the newest page, read anew', () => {
 describe('an older page', () => {
   it('goes before, without doubles, and takes the results of its calls', () => {
     const was = of(result(3, 'c'), say(4))
-    const joined = joinOlder(was, { rows: [say(1), say(2, { blocks: [call('c')] })], older: null })
+    const joined = joinOlder(was, { rows: [say(1), say(2, { blocks: [call('c')] })], waiting: [], older: null })
     expect(seqs(joined)).toEqual([1, 2, 4])
     expect(joined.rows[1]?.blocks[0]?.tool?.status).toBe('done')
     expect(joined.older).toBeNull()
-    expect(seqs(joinOlder(of(say(2), say(3)), { rows: [say(1), say(2)], older: null }))).toEqual([1, 2, 3])
+    expect(seqs(joinOlder(of(say(2), say(3)), { rows: [say(1), say(2)], waiting: [], older: null }))).toEqual([1, 2, 3])
   })
 })

@@ -5,6 +5,8 @@ export type Message = Schemas['TranscriptMessage']
 /** The loaded part of a transcript: the newest messages, without gaps. */
 export interface Transcript {
   rows: Message[]
+  /** Messages that the agent hasn't read yet. */
+  waiting: Message[]
   /** The cursor of older messages; null at the start of the session. */
   older: string | null
 }
@@ -80,7 +82,7 @@ export function joinNewest(was: Transcript | undefined, fresh: Transcript): Tran
       before = was.rows.slice(0, at)
       // Earlier messages on the page can only be results of known calls.
       for (const m of lost) before = before && withResult(before, m)
-      return before ? { rows: [...before, ...fresh.rows.slice(from)], older: was.older } : fresh
+      return before ? { ...fresh, rows: [...before, ...fresh.rows.slice(from)], older: was.older } : fresh
     }
   }
   return fresh
@@ -97,5 +99,5 @@ export function joinOlder(was: Transcript, page: Transcript): Transcript {
     if (settled) before = settled
     from++
   }
-  return { rows: [...before, ...was.rows.slice(from)], older: page.older }
+  return { ...was, rows: [...before, ...was.rows.slice(from)], older: page.older }
 }

@@ -8,9 +8,11 @@ export const agents = {
   toGateway: 'Open gateway settings',
   lastKnown: 'Agent list from',
   toSettings: 'Open Settings',
+  messageTo: (name: string) => `Message ${name}`,
   fields: {
     agent: 'Agent',
     presence: 'Status',
+    message: 'Message',
     now: 'Working on',
     tasks: 'Tasks',
     standup: 'Last standup',

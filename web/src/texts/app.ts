@@ -76,6 +76,7 @@ export const app = {
     agents: 'Agents',
     commands: 'Commands',
     newTask: 'Create task',
+    message: (agent: string) => `Message ${agent}`,
     runStandup: 'Run standup…',
     newJob: 'Create job',
     newUser: 'Create user',
