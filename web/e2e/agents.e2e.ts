@@ -58,6 +58,15 @@ describe('an agent', () => {
     await page.waitForURL('**/sessions/agent:cpo:main')
     const other = page.getByRole('textbox', { name: 'Message CPO' })
     await expect.poll(() => other.evaluate(e => e === document.activeElement)).toBe(true)
+
+    // The field keeps focus and text while the page loads and looks for the session again.
+    await page.goto('/sessions/agent:cpo:main?compose=1')
+    await page.waitForURL('**/sessions/agent:cpo:main')
+    await page.keyboard.type('Half a')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.waitForTimeout(500)
+    await page.keyboard.type(' sentence')
+    expect(await other.inputValue()).toBe('Half a sentence')
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     await context.close()
   })

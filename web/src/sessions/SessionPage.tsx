@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useCallback, useEffect } from 'react'
+import { useCallback, useEffect, useState } from 'react'
 import type { Schemas } from '../api/client'
 import { asProblem } from '../api/problem'
 import { followSession } from '../app/live'
@@ -96,8 +96,10 @@ function LiveSession({ of: key }: { of: string }) {
   const away = one.error !== null && isAway(one.error)
   const missing = one.error !== null && asProblem(one.error).status === 404
   const session = one.data
-  if (session === undefined && !(missing && owner))
-    return <NoSession again={() => void one.refetch()} error={one.error} of={key} />
+  // Stays while the session is read again, so that the message field keeps its text.
+  const [isNew, setIsNew] = useState(false)
+  if (missing && owner && !isNew) setIsNew(true)
+  if (session === undefined && !isNew) return <NoSession again={() => void one.refetch()} error={one.error} of={key} />
   const gone = session !== undefined && missing
   const agentId = session?.agent_id ?? owner?.agent_id ?? ''
   const name = agents.get(agentId) ?? (agentId || undefined)
