@@ -84,6 +84,7 @@ var (
 	ErrDeactivated  = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")
 	ErrRegistration = fault.New(fault.Forbidden, "registration_disabled", "Registration is disabled.")
 	ErrSetupDone    = fault.New(fault.Conflict, "setup_done", "Wardroom already has an owner.")
+	ErrSignInLink   = fault.New(fault.Forbidden, "sign_in_link_invalid", "The sign-in link is invalid, expired, or already used.")
 	ErrSetupToken   = fault.New(fault.Forbidden, "setup_token_invalid", "The setup token is invalid or has expired.")
 	ErrNotFound     = fault.New(fault.NotFound, "user_not_found", "User not found.")
 	ErrNameTaken    = fault.New(fault.Conflict, "name_taken", "Another account already uses this name.")

@@ -17,6 +17,10 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Returns a token for the Authorization header. A wrong email or password returns 401, even if its format is invalid. "+
 			"From the 5th failure for an email, or the 20th from an IP address, each failure starts a pause. The first pause lasts 30 seconds, and each one after it twice as long, up to 15 minutes. "+
 			"During the pause, logins with that email or from that IP address return 429 with Retry-After. An hour without a failure resets the count."))
+	web.Post(api, "/auth/link", actor.Public, "Log in with a link", s.handleLink,
+		web.Fails(ErrSignInLink, ErrThrottled, ErrBusy),
+		web.Describe("Exchanges the token of the link that `wardroom demo` prints for a login. The token works once, for 30 minutes, and only from the machine that runs the demo. "+
+			"Without a demo, every token is refused. A refused token counts as a failed login from your IP address."))
 	web.Get(api, "/auth/me", actor.Read, "Get your own account", s.handleMe, web.Fails(ErrToken, ErrDeactivated))
 	web.Post(api, "/auth/register", actor.Public, "Register", s.handleRegister,
 		web.Status(http.StatusCreated), web.Fails(ErrRegistration, ErrEmailTaken, ErrNameTaken, ErrThrottled, ErrBusy),
@@ -64,6 +68,12 @@ type loginInput struct {
 
 type loginOutput struct{ Body SignIn }
 
+type linkInput struct {
+	Body struct {
+		Token string `json:"token" format:"password" maxLength:"100" doc:"The part of the link after the #."`
+	}
+}
+
 type registerInput struct{ Body Registration }
 
 type setupInput struct{ Body Setup }
@@ -110,6 +120,11 @@ type changeInput struct {
 
 func (s *Service) handleLogin(ctx context.Context, in *loginInput) (*loginOutput, error) {
 	done, err := s.Login(ctx, in.Body.Email, in.Body.Password, web.ClientAddress(ctx))
+	return &loginOutput{done}, err
+}
+
+func (s *Service) handleLink(ctx context.Context, in *linkInput) (*loginOutput, error) {
+	done, err := s.SignInWithLink(ctx, in.Body.Token, web.ClientAddress(ctx), web.Local(ctx))
 	return &loginOutput{done}, err
 }
 

@@ -41,6 +41,7 @@ type Service struct {
 	broken     error      // why there is no hasher
 	semaphores semaphores // limit concurrent password checks by account and address
 	notes      notes      // written later; see Run
+	link       signInLink // see OfferSignIn
 	tokens     tokens
 	callers    db.ReadCache[string, caller] // by "user " and an ID, or "key " and a digest
 }

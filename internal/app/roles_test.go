@@ -18,7 +18,7 @@ func public() []string {
 	return []string{
 		"GET /", "GET /api/docs", "GET /api/v1/config", "GET /api/v1/openapi.json",
 		"GET /assets/01990000-0000-7000-8000-000000000000", "GET /favicon.svg", "GET /health", "GET /livez", "GET /readyz", "GET /theme.js",
-		"POST /api/v1/auth/login", "POST /api/v1/auth/register", "POST /api/v1/auth/setup",
+		"POST /api/v1/auth/link", "POST /api/v1/auth/login", "POST /api/v1/auth/register", "POST /api/v1/auth/setup",
 	}
 }
 

@@ -49,7 +49,7 @@ func TestSecretsInAnswersAreDeclared(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range []string{"post /api/v1/auth/login", "post /api/v1/auth/register", "post /api/v1/auth/setup", "post /api/v1/users/{id}/keys"} {
+	for _, route := range []string{"post /api/v1/auth/login", "post /api/v1/auth/link", "post /api/v1/auth/register", "post /api/v1/auth/setup", "post /api/v1/users/{id}/keys"} {
 		if !declared[route] {
 			t.Errorf("%s returns a secret that is not declared", route)
 		}

@@ -2,7 +2,9 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -25,6 +27,27 @@ func ClientAddress(ctx context.Context) netip.Addr {
 		return x.address
 	}
 	return netip.Addr{}
+}
+
+// Local reports whether the request in ctx comes directly from a program on this machine: over a
+// loopback connection that no proxy forwarded, and with a loopback address or localhost as its Host.
+// The Host matters because a website can point its own name to a loopback address (DNS rebinding).
+func Local(ctx context.Context) bool {
+	x := from(ctx)
+	return x != nil && local(x.r)
+}
+
+func local(r *http.Request) bool {
+	if r.Header["X-Forwarded-For"] != nil || r.Header["Forwarded"] != nil || foreign(r) {
+		return false
+	}
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !peer.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	host := (&url.URL{Host: r.Host}).Hostname()
+	at, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && at.Unmap().IsLoopback()
 }
 
 // clientAddress returns the IP address of the client whose request arrived from peer. In the

@@ -181,3 +181,49 @@ func TestLinksAreRelative(t *testing.T) {
 		}
 	}
 }
+
+// Only a direct connection from this machine is local: a proxy on the machine speaks for clients
+// elsewhere, and a website can point its name to a loopback address.
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	api := web.New(web.Options{Title: "Test", Version: "1", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	var got bool
+	web.Get(api, "/local", actor.Public, "Note whether it is local", func(ctx context.Context, _ *struct{}) (*struct{}, error) {
+		got = web.Local(ctx)
+		return nil, nil
+	})
+	handler := api.Handler()
+	for _, test := range []struct {
+		peer, host, header, value string
+		want                      bool
+	}{
+		{peer: "127.0.0.1:4711", host: "127.0.0.1:3000", want: true},
+		{peer: "127.9.9.9:4711", host: "LocalHost", want: true},
+		{peer: "[::1]:4711", host: "[::1]:3000", want: true},
+		{peer: "[::ffff:127.0.0.1]:4711", host: "localhost:3000", want: true},
+		{peer: "127.0.0.1:4711", host: "localhost:3000", header: "Origin", value: "http://localhost:3000", want: true},
+		{peer: "192.0.2.7:4711", host: "127.0.0.1:3000"},
+		{peer: "@", host: "127.0.0.1:3000"},
+		{peer: "127.0.0.1:4711", host: "rebound.example:3000"},
+		{peer: "127.0.0.1:4711", host: "127.0.0.1.example.com"},
+		{peer: "127.0.0.1:4711", host: "192.0.2.1"},
+		{peer: "127.0.0.1:4711", host: "127.0.0.1:3000", header: "X-Forwarded-For", value: "127.0.0.1"},
+		{peer: "127.0.0.1:4711", host: "127.0.0.1:3000", header: "Forwarded", value: "for=127.0.0.1"},
+		{peer: "127.0.0.1:4711", host: "127.0.0.1:3000", header: "Origin", value: "https://wardroom.example"},
+		{peer: "127.0.0.1:4711", host: "127.0.0.1:3000", header: "Sec-Fetch-Site", value: "cross-site"},
+	} {
+		r := httptest.NewRequestWithContext(context.Background(), "GET", "/api/v1/local", nil)
+		r.RemoteAddr, r.Host = test.peer, test.host
+		if test.header != "" {
+			r.Header.Set(test.header, test.value)
+		}
+		got = !test.want
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+		if got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
+	}
+	if web.Local(context.Background()) {
+		t.Error("no request is local")
+	}
+}

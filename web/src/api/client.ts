@@ -18,7 +18,13 @@ export function newKey(): string {
 export const ifMatch = (version: number): { 'If-Match': string } => ({ 'If-Match': `"${version}"` })
 
 /** Endpoints without a token. Their 401 is about the submitted credentials, not the session. */
-const open = ['/api/v1/auth/login', '/api/v1/auth/register', '/api/v1/auth/setup', '/api/v1/config']
+const open = [
+  '/api/v1/auth/login',
+  '/api/v1/auth/link',
+  '/api/v1/auth/register',
+  '/api/v1/auth/setup',
+  '/api/v1/config',
+]
 
 /** When each request was sent, by the local clock. */
 const begun = new WeakMap<Request, number>()

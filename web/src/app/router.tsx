@@ -3,7 +3,7 @@ import { agentsRoute } from '../agents/route'
 import { Frame } from '../frame/Frame'
 import { NotLoaded } from '../frame/NotLoaded'
 import { inboxRoute } from '../inbox/route'
-import { loginRoute, registerRoute, setupRoute } from '../login/route'
+import { loginRoute, registerRoute, setupRoute, signInLinkRoute } from '../login/route'
 import { nowRoute } from '../now/route'
 import { schedulesRoute } from '../schedules/route'
 import { sessionRoute, sessionsRoute } from '../sessions/route'
@@ -19,6 +19,7 @@ const tree = rootRoute.addChildren([
   loginRoute,
   registerRoute,
   setupRoute,
+  signInLinkRoute,
   frameRoute
     .update({ component: Frame })
     .addChildren([

@@ -1,6 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
 import { api, take } from '../api/client'
 import { asProblem } from '../api/problem'
 import { useConfig } from '../app/config'
@@ -10,19 +9,11 @@ import { login as loginWords } from '../texts/login'
 import { buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Card } from './Card'
+import { useLinkToken } from './linkToken'
 import { type Account, NewAccount } from './NewAccount'
 import { useCountdown } from './useCountdown'
 
 const words = loginWords.setup
-
-/** Reads the setup token from the URL fragment, which isn't sent to servers, and removes it from the address. */
-function useLinkToken(): string {
-  const [token] = useState(() => location.hash.slice(1))
-  useEffect(() => {
-    if (location.hash) history.replaceState(history.state, '', location.pathname)
-  }, [])
-  return token
-}
 
 /** Creates the owner account with the token printed in the terminal. */
 export function Setup() {

@@ -32,3 +32,9 @@ export const setupRoute = createRoute({
   path: '/setup',
   component: lazyPage(() => import('./Setup'), 'Setup'),
 })
+
+export const signInLinkRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in',
+  component: lazyPage(() => import('./SignInLink'), 'SignInLink'),
+})

@@ -11,7 +11,7 @@ export const login = {
   wait: (s: number) => `Too many attempts. Try again in ${s} s.`,
   noOwner: 'Wardroom has no owner yet. Open the one-time link printed in its terminal.',
   noOwnerAction: 'Enter token',
-  demoHint: 'The email and password are printed in the terminal that runs the demo.',
+  demoHint: 'The terminal that runs the demo shows a link that signs you in, the email, and the password.',
   help: 'The owner and admins create accounts in Settings.',
   noAccount: 'No account yet?',
   account: {
@@ -27,6 +27,10 @@ export const login = {
     closed: 'Registration is off. Ask the owner or an admin for an account.',
     have: 'Already have an account?',
     toLogin: 'Sign in',
+  },
+  link: {
+    busy: 'Signing in…',
+    toLogin: 'Sign in with email',
   },
   setup: {
     title: 'Create the owner account',
