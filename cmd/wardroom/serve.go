@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -86,61 +85,6 @@ Run this command:
 Then paste this, with your email and a password of at least 12 characters, and press Enter and Ctrl-D:
 
   {"token":"%s","email":"you@example.com","password":"…"}
-
-`
-
-type demoCmd struct {
-	Dir  string        `default:"wardroom-demo" help:"Folder for the demo's data. Delete it to start over."`
-	Host string        `default:"127.0.0.1" env:"HOST" help:"Address to listen on."`
-	Port string        `default:"3000" env:"PORT" help:"Port to listen on; 0 picks a free one."`
-	Pace time.Duration `default:"2500ms" help:"How long an agent thinks before it answers."`
-
-	Still bool `help:"Agents only answer requests. By default they also work on their own."`
-}
-
-// Run runs the demo until ctx is canceled.
-func (c demoCmd) Run(ctx context.Context, t terminal) error {
-	log := newLog(t.err, config.Common{LogFormat: "text"})
-	d, err := app.NewDemo(ctx, app.DemoOptions{Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace, Still: c.Still}, log)
-	if errors.Is(err, app.ErrSettings) {
-		return usage(err)
-	}
-	if err != nil {
-		return err
-	}
-	ln, err := d.App.Listen(ctx)
-	if err != nil {
-		return errors.Join(err, d.Close())
-	}
-	folder, err := filepath.Abs(c.Dir)
-	if err != nil {
-		folder = c.Dir
-	}
-	at := "http://" + ln.Addr().String()
-	fmt.Fprintf(t.out, welcome, at, at, app.DemoOwner, d.Password, folder, at, app.DemoOwner, d.Password, at, at, at)
-	go releaseMemory(ctx)
-	err = d.App.Run(ctx, ln)
-	return errors.Join(err, d.Runtime.Close())
-}
-
-const welcome = `
-The Wardroom demo is running with four agents: coo, cto, cpo and cmo.
-
-  Open           %s
-  API            %s/api/docs
-  Sign in as     %s
-  Password       %s
-                 (agents use the same password: coo@wardroom.demo, cto@wardroom.demo, …)
-  Data           %s
-
-To run a standup from a second terminal:
-
-  TOKEN=$(curl -s %s/api/v1/auth/login --json '{"email":"%s","password":"%s"}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
-  ID=$(curl -s -X POST %s/api/v1/standups -H "Authorization: Bearer $TOKEN" | sed 's/{"id":"\([^"]*\)".*/\1/')
-  curl -s -X POST %s/api/v1/standups/$ID/run -H "Authorization: Bearer $TOKEN" --json '{"again":true}' >/dev/null
-  curl -s %s/api/v1/standups/$ID/transcript -H "Authorization: Bearer $TOKEN"
-
-Press Ctrl-C to stop. Your data is kept for the next start; only the demo runtime's own sessions and job edits are lost.
 
 `
 

@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +36,7 @@ type DemoOptions struct {
 	Host string        // like the setting HOST
 	Port string        // like the setting PORT; "0" picks a free port
 	Pace time.Duration // how long an agent thinks before it answers
+	Work time.Duration // how long an agent works on a task, roughly
 	// If Still is set, the agents only answer requests. By default they also work on
 	// their own.
 	Still bool
@@ -54,7 +58,8 @@ type demoState struct {
 	JWTSecret    string `json:"jwt_secret"`
 	GatewayToken string `json:"gateway_token"`
 	Password     string `json:"password"`
-	Key          string `json:"key"` // API key of the COO, in the environment of the demo's agents
+	// Keys are the agents' API keys, by agent, as they are in the environment of the agents' tools.
+	Keys map[string]string `json:"keys,omitempty"`
 	// Began is the time of the first start. The dates on the sample board are
 	// relative to it.
 	Began time.Time `json:"began,omitzero"`
@@ -86,11 +91,11 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 		return nil, err
 	}
 	d := &Demo{Password: state.Password, began: state.Began, clock: &demoClock{}}
-	var key atomic.Pointer[string] // the agents get it once it is issued
-	var board atomic.Pointer[App]  // the agents see the board once it exists
+	var keys atomic.Pointer[map[string]string] // the agents get them once they are issued
+	var board atomic.Pointer[App]              // the agents see the board once it exists
 	// The agents outlive ctx, because Wardroom still uses them while it shuts down.
 	d.Runtime, err = demo.Start(context.WithoutCancel(ctx), demo.Options{
-		Addr: "127.0.0.1:0", Token: state.GatewayToken, Pace: o.Pace, Log: log, Now: d.clock.Now,
+		Addr: "127.0.0.1:0", Token: state.GatewayToken, Pace: o.Pace, Work: o.Work, Log: log, Now: d.clock.Now,
 		Board: func(ctx context.Context, agentID string) ([]demo.Task, error) {
 			if a := board.Load(); a != nil {
 				return a.demoBoard(ctx, agentID)
@@ -103,12 +108,13 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 			}
 			return time.Time{}, nil
 		},
-		Env: func(name string) string {
-			if held := key.Load(); held != nil && name == standup.KeyVariable {
-				return *held
+		Env: func(agentID, name string) string {
+			if held := keys.Load(); held != nil && name == standup.KeyVariable {
+				return (*held)[agentID]
 			}
 			return ""
 		},
+		Script: demoScript,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the demo runtime: %w", err)
@@ -123,13 +129,13 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	if err := d.prepare(ctx, &state, &board); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	if state.Key == "" {
-		state.Key = d.issueKey(ctx)
+	if len(state.Keys) == 0 {
+		state.Keys = d.issueKeys(ctx)
 	}
 	if err := state.keep(o.Dir); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	key.Store(&state.Key)
+	keys.Store(&state.Keys)
 	if !o.Still {
 		d.Runtime.StartBackgroundWork(rest, fmt.Sprintf("%s %d", state.Began.Format(time.RFC3339), len(state.Past)))
 	}
@@ -141,9 +147,9 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 // searchable right away.
 const archivePace = 20 * time.Millisecond
 
-// rest is roughly how long the demo's agents pause between runs. With this pause, a day
-// of the running demo costs about as much as a day in the generated history.
-const rest = 90 * time.Second
+// rest is roughly how long the demo's agents pause between runs. With this pause, four
+// hours of the running demo cost about as much as a day in the generated history.
+const rest = 4 * time.Minute
 
 // prepare loads the generated history into the runtime. On first start, it also fills the sample
 // board.
@@ -170,20 +176,37 @@ func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Poin
 	return nil
 }
 
-// issueKey creates the API key that the demo's COO uses to start standups. It returns
-// an empty key if that fails, for example because the user has removed the COO's
-// account.
-func (d *Demo) issueKey(ctx context.Context) string {
-	k, err := d.App.Accounts.MakeKey(actor.With(ctx, actor.System), "coo@wardroom.demo", account.NewKey{Name: "the demo's agents"})
-	if err != nil {
-		d.App.log.WarnContext(ctx, "could not create the demo COO's API key; the daily standup job will not work", "err", err)
+// issueKeys creates the API keys with which the demo's agents report on tasks and start standups. It
+// leaves out an agent whose account the user has removed or deactivated.
+func (d *Demo) issueKeys(ctx context.Context) map[string]string {
+	keys := map[string]string{}
+	for _, a := range demo.DefaultAgents() {
+		k, err := d.App.Accounts.MakeKey(actor.With(ctx, actor.System), a.ID+"@wardroom.demo", account.NewKey{Name: "Demo agent"})
+		if err != nil {
+			d.App.log.WarnContext(ctx, "could not create an API key for an agent of the demo; it cannot report on tasks", "agent", a.ID, "err", err)
+			continue
+		}
+		keys[a.ID] = k.Secret
 	}
-	return k.Secret
+	return keys
 }
 
 // Close stops the agents and closes the database. A caller that does not run the demo
 // must call Close.
 func (d *Demo) Close() error { return errors.Join(d.Runtime.Close(), d.App.Close()) }
+
+// Link returns the address of the demo that listens on ln. If the demo is reachable on this machine's
+// loopback address, the link signs the owner in, once; see account.SignInLinkLife. The token follows
+// a #, because browsers do not send that part to servers.
+func (d *Demo) Link(ln net.Listener) string {
+	address := addressOn(ln)
+	at, err := netip.ParseAddrPort(strings.TrimPrefix(address, "http://"))
+	if err != nil || !at.Addr().IsLoopback() {
+		return address
+	}
+	token, _ := d.App.Accounts.OfferSignIn(DemoOwner)
+	return address + "/sign-in#" + token
+}
 
 // demoConfig returns the settings of a demo, except for the address of its runtime.
 func demoConfig(o DemoOptions, s demoState) (config.Config, error) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -38,19 +37,19 @@ type demoTask struct {
 func demoTasks() []demoTask {
 	return []demoTask{
 		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, daysAgo: 9, status: task.Done, movedHours: 9, tags: []task.Tag{"security"}, about: "Tokens expire after an hour and are renewed while the user is active.\n\n- [x] the service\n- [x] the app\n- [x] sign out everywhere"},
-		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, daysAgo: 5, status: task.InProgress, movedHours: 20, tags: []task.Tag{"search", "customers"}, dueDays: 1, about: "Three customers with more than 50,000 documents wait **three seconds** for search results.\n\n```\nsearch_documents   p95 2911 ms\n```"},
+		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, daysAgo: 5, status: task.InProgress, movedHours: 44, tags: []task.Tag{"search", "customers"}, dueDays: 1, about: "Three customers with more than 50,000 documents wait **three seconds** for search results.\n\n```\nsearch_documents   p95 2911 ms\n```"},
 		{agent: "cto", title: "Restore a backup to a new machine", kind: task.Plain, priority: task.Medium, daysAgo: 8, status: task.Todo, movedHours: 120, tags: []task.Tag{"operations"}, dueDays: 6},
 		{agent: "cto", title: "Renew the signing certificate", kind: task.Plain, priority: task.High, daysAgo: 8, status: task.InProgress, movedHours: 150, blocked: "The card on file at the certificate authority has expired", blockedDays: 6, tags: []task.Tag{"security", "release"}, dueDays: 9, about: "It expires in nine days. After that, no release can be signed."},
 		{agent: "cto", title: "Drop support for the old export format", kind: task.Improvement, priority: task.Low, daysAgo: 12, status: task.Backlog, movedHours: 216},
-		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, daysAgo: 10, status: task.Review, movedHours: 15, tags: []task.Tag{"customers"}, dueDays: -1},
-		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 6, status: task.InProgress, movedHours: 26, tags: []task.Tag{"workspaces"}, dueDays: 3, about: "Cover the problem, the target users, the permissions, and what is **not** in scope yet."},
+		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, daysAgo: 10, status: task.Review, movedHours: 31, tags: []task.Tag{"customers"}, dueDays: -1},
+		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 6, status: task.InProgress, movedHours: 40, tags: []task.Tag{"workspaces"}, dueDays: 3, about: "Cover the problem, the target users, the permissions, and what is **not** in scope yet."},
 		{agent: "cpo", title: "Decide what the free plan includes", kind: task.Research, priority: task.Medium, daysAgo: 7, status: task.Todo, movedHours: 90, blocked: "Waiting for the cost per workspace from the CTO", blockedDays: 1, tags: []task.Tag{"prices"}, dueDays: 5},
 		{agent: "cpo", title: "Triage the feature requests from October", kind: task.Plain, priority: task.Low, daysAgo: 11, status: task.Done, movedHours: 21},
 		{agent: "cmo", title: "Announce short-lived tokens in the changelog", kind: task.Plain, priority: task.Medium, daysAgo: 5, status: task.Todo, movedHours: 40},
-		{agent: "cmo", title: "Launch page for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 7, status: task.InProgress, movedHours: 18, tags: []task.Tag{"workspaces", "launch"}, dueDays: 8},
+		{agent: "cmo", title: "Launch page for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 7, status: task.InProgress, movedHours: 42, tags: []task.Tag{"workspaces", "launch"}, dueDays: 8},
 		{agent: "cmo", title: "November newsletter", kind: task.Plain, priority: task.Medium, daysAgo: 9, status: task.Done, movedHours: 12, tags: []task.Tag{"launch"}},
 		{agent: "cmo", title: "Home page prices differ from invoices", kind: task.Bug, priority: task.Urgent, daysAgo: 4, status: task.Todo, movedHours: 8, tags: []task.Tag{"prices"}, dueDays: 1},
-		{agent: "coo", title: "Agree on service hours with the support partner", kind: task.Plain, priority: task.Medium, daysAgo: 6, status: task.InProgress, movedHours: 22},
+		{agent: "coo", title: "Agree on service hours with the support partner", kind: task.Plain, priority: task.Medium, daysAgo: 6, status: task.InProgress, movedHours: 46},
 		{agent: "cto", title: "Rate-limit anonymous searches", kind: task.Feature, priority: task.Medium, daysAgo: 4, status: task.Done, told: 1, tags: []task.Tag{"search", "security"}},
 		{agent: "coo", title: "Move the mailing list to the new provider", kind: task.Plain, priority: task.Medium, daysAgo: 4, status: task.Done, told: 2, tags: []task.Tag{"operations"}},
 		{agent: "coo", title: "Monthly cost report", kind: task.Plain, priority: task.Low, daysAgo: 5, status: task.Todo, movedHours: 45, tags: []task.Tag{"money"}, dueDays: 10},
@@ -222,7 +221,7 @@ func demoTalk() []demoComment {
 		{17 * time.Hour, "Search answers take 3 s on large workspaces", 0, "cto", "The query scans the whole table. An index on `workspace_id, updated_at` cuts it from 2.9 s to **38 ms** and takes 84 MB."},
 		{16 * time.Hour, "Search answers take 3 s on large workspaces", 1, "coo", "I told the three customers that we are working on it."},
 		{40 * time.Hour, "Renew the signing certificate", 0, "cto", "We could use a prepaid account instead of a card, but I can't approve the payment. @coo, can you?"},
-		{14 * time.Hour, "Interview five customers about onboarding", 0, "cpo", "All five interviews are done. 91% create a workspace, but only 54% get past the import. My notes are ready for review."},
+		{30 * time.Hour, "Interview five customers about onboarding", 0, "cpo", "All five interviews are done. 91% create a workspace, but only 54% get past the import. My notes are ready for review."},
 	}
 }
 
@@ -260,18 +259,4 @@ func (d *Demo) as(ctx context.Context, agentID string, do func(context.Context) 
 		}
 	}
 	return nil
-}
-
-// demoWork returns the tasks that the agents work on in the generated history. It
-// derives their keys from the order in which the tasks on the sample board are created.
-func demoWork() []demo.Work {
-	tasks := demoTasks()
-	slices.SortStableFunc(tasks, func(a, b demoTask) int { return cmp.Compare(b.daysAgo, a.daysAgo) })
-	var work []demo.Work
-	for i, t := range tasks {
-		if t.blocked == "" && (t.status == task.InProgress || t.status == task.Review) {
-			work = append(work, demo.Work{AgentID: t.agent, Key: fmt.Sprintf("TASK-%d", i+1), Title: t.title})
-		}
-	}
-	return work
 }

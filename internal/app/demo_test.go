@@ -448,7 +448,7 @@ func unfill(t *testing.T, dir, statements string) {
 	}
 	if err == nil {
 		delete(state, "filled")
-		delete(state, "key")
+		delete(state, "keys")
 		data, err = json.Marshal(state)
 	}
 	if err == nil {

@@ -103,7 +103,7 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 }
 
 // env is the environment of the agent runtime.
-func (h *house) env(name string) string {
+func (h *house) env(_, name string) string {
 	if key := h.key.Load(); key != nil && name == "WARDROOM_API_KEY" {
 		return *key
 	}

@@ -300,9 +300,9 @@ func TestStandupCall(t *testing.T) {
 		"no address":         {"home", "wrk_x", "I couldn't run the standup: the message contains no URL."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := open(t, demo.Options{Env: func(name string) string {
-				if name != "WARDROOM_API_KEY" {
-					t.Errorf("asked for %s", name)
+			r := open(t, demo.Options{Env: func(agentID, name string) string {
+				if agentID != "coo" || name != "WARDROOM_API_KEY" {
+					t.Errorf("asked for %s of %s", name, agentID)
 				}
 				return test.env
 			}})
@@ -323,7 +323,7 @@ func TestStandupCall(t *testing.T) {
 func TestStandupCallOfTeam(t *testing.T) {
 	t.Parallel()
 	d := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
-	c := join(t, open(t, demo.Options{Env: func(string) string { return "wrk_x" }}))
+	c := join(t, open(t, demo.Options{Env: func(string, string) string { return "wrk_x" }}))
 	message := `Hold it at ` + d.URL + `: POST /api/v1/standups with {"team":"design-2"}, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY.`
 	c.ok("agent", question("coo", "run-1", message))
 	if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != "The 2026-11-20 standup is running." {

@@ -5,7 +5,10 @@ import { inject } from 'vitest'
 import { type Account, type Running, run } from './binary.ts'
 
 /** A running demo and its owner. */
-export type Demo = Account & Omit<Running<unknown>, 'said'>
+export interface Demo extends Account, Omit<Running<unknown>, 'said'> {
+  /** The link that signs the owner in, once. */
+  link: string
+}
 
 interface Start {
   /** An earlier demo to restart, on its port. */
@@ -20,12 +23,12 @@ interface Start {
 export async function startDemo({ again, live = false, fresh = false }: Start = {}): Promise<Demo> {
   const port = again ? new URL(again.base).port : '0'
   const { said, ...running } = await run(
-    folder => ['demo', '--dir', folder, '--port', port, ...(live ? [] : ['--still'])],
+    folder => ['demo', '--dir', folder, '--port', port, '--work', '4s', ...(live ? [] : ['--still'])],
     words => {
-      const base = /Open\s+(http:\S+)/.exec(words)?.[1]
+      const link = /Open\s+(http:\S+)/.exec(words)?.[1]
       const email = /Sign in as\s+(\S+)/.exec(words)?.[1]
       const password = /Password\s+(\S+)/.exec(words)?.[1]
-      return base && email && password ? { base, email, password } : undefined
+      return link && email && password ? { base: new URL(link).origin, link, email, password } : undefined
     },
     {},
     again?.folder ?? (fresh ? undefined : await copyFilled()),

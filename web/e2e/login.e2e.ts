@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { axeFaults, axeFaultsNightly } from './axe.ts'
-import { desktop, entered, looks, openPage, signIn, sizes } from './browser.ts'
+import { desktop, entered, looks, openPage, phone, signIn, sizes } from './browser.ts'
 import { browser, demo, setUp } from './fixture.ts'
 import { openOwned, type Service } from './service.ts'
 
@@ -109,7 +109,7 @@ describe('an account of one’s own', () => {
   it.each(sizes)('is not offered where people may not make one, %s', async (_, look) => {
     const { context, page, complaints } = await openPage(browser, demo.base, look)
     await page.goto('/login')
-    await page.getByText('are printed in the terminal').waitFor()
+    await page.getByText('shows a link that signs you in').waitFor()
     expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
     await page.goto('/register?back=/inbox')
     await page.getByText('Ask the owner or an admin').waitFor()
@@ -148,6 +148,28 @@ describe('a token', () => {
     await signIn(page, demo)
     await page.getByRole('heading', { name: 'Renew the signing certificate' }).waitFor()
     await context.close()
+  })
+})
+
+describe('the link of a demo', () => {
+  it('signs in once, leads a signed-in browser on, and says elsewhere that it was used', async () => {
+    const { context, page, complaints } = await openPage(browser, demo.base, desktop)
+    await page.goto(demo.link)
+    await entered(page)
+    expect(page.url()).toBe(`${demo.base}/`)
+    expect(complaints).toEqual([])
+    await page.goto(demo.link)
+    await page.waitForURL(`${demo.base}/`)
+    await entered(page)
+    await context.close()
+    const other = await openPage(browser, demo.base, phone)
+    await other.page.goto(demo.link)
+    await other.page.getByRole('alert').filter({ hasText: 'already used' }).waitFor()
+    expect(other.page.url()).toBe(`${demo.base}/sign-in`)
+    expect(await axeFaults(other.page)).toEqual([])
+    await other.page.getByRole('link', { name: 'Sign in with email' }).press('Enter')
+    await other.page.getByLabel('Email').waitFor()
+    await other.context.close()
   })
 })
 

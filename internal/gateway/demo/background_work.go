@@ -2,6 +2,7 @@ package demo
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -14,7 +15,7 @@ const (
 	subAgentRetention = 2 * time.Minute
 	// contextLimitPercent is how much of the model's context a session of sample work may
 	// fill before it is reset.
-	contextLimitPercent = 12
+	contextLimitPercent = 8
 )
 
 // StartBackgroundWork makes the agents work on their own until the runtime closes. At random
@@ -149,20 +150,31 @@ func (r *Runtime) removeFinishedSubAgents() {
 	}
 }
 
-// runSteps performs the steps of a scenario, pausing between them. It reports whether the
-// run is still active afterwards.
-func (r *Runtime) runSteps(q *run, wait func(time.Duration) error) bool {
+// runSteps performs the steps of a run's scenario, pausing between them. It reports whether the run
+// is still active afterwards. If Wardroom refuses a call, the run ends with the reason as its answer.
+func (r *Runtime) runSteps(ctx context.Context, q *run) bool {
 	for n, st := range q.work.steps {
-		if wait(r.scale(stepDuration(*q.work, n))) != nil {
+		think, tool := r.pause(*q.work, n)
+		if sleep(ctx, think) != nil {
 			return false
 		}
 		w := &writer{s: q.session, runID: q.id}
-		if !r.appendStep(q, w, func() (message, int) { return w.call(n, st) }) || wait(r.scale(time.Second)) != nil ||
-			!r.appendStep(q, w, func() (message, int) { return w.result(n, st) }) {
+		if !r.appendStep(q, w, func() (message, int) { return w.call(n, st) }) || sleep(ctx, tool) != nil {
 			return false
 		}
+		if st.Path != "" {
+			st = r.callBoard(ctx, q, st)
+		}
+		if !r.appendStep(q, w, func() (message, int) { return w.result(n, st) }) {
+			return false
+		}
+		if st.Path != "" && st.Failed {
+			q.work.answer = "I stopped, because I can't report to the board: " + st.Result + "."
+			return true
+		}
 	}
-	return wait(r.scale(stepDuration(*q.work, len(q.work.steps)))) == nil
+	think, _ := r.pause(*q.work, len(q.work.steps))
+	return sleep(ctx, think) == nil
 }
 
 // scale converts the duration d to the runtime's time scale. In tests, a simulated second

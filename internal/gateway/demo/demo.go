@@ -7,8 +7,8 @@
 // For the methods that it serves, it sends the same frames, errors and close codes as the
 // real gateway, and sends events in the same order. Tests compare its frames with
 // recordings in testdata. Scheduled jobs run on time. No model is ever called and nothing
-// leaves the machine: besides answering, an agent can only open and run a standup over
-// HTTP, at a loopback address that it finds in a message.
+// leaves the machine: besides answering, an agent can only run a standup and report on its
+// task over HTTP, at a loopback address that it finds in a message.
 package demo
 
 import (
@@ -66,15 +66,20 @@ type Options struct {
 	// standup:2026-11-20). It is called during a run, while no lock is held. If LastStandup is
 	// nil, no agent has ever answered.
 	LastStandup func(ctx context.Context, agentID, name string) (time.Time, error)
-	// Env returns the value of an environment variable as the agents' tools see it, or an empty
+	// Env returns the value of an environment variable as an agent's tools see it, or an empty
 	// string if the variable is not set. Agents get credentials this way, because messages contain
 	// only the variable's name. Runs call Env without holding a lock. If Env is nil, the
 	// environment is empty.
-	Env func(name string) string
+	Env func(agentID, name string) string
+	// Script returns how an agent works on a message, or false if it only answers. again is whether it
+	// has reported the task of the session as done. Script is called while a lock is held. If it is
+	// nil, agents only answer.
+	Script func(q Question, again bool) (Script, bool)
 	// Writes limits how many times per minute a client may call each method that changes
 	// jobs. Zero means 30, the real gateway's limit.
 	Writes int
 	Pace   time.Duration    // how long an agent thinks before it answers
+	Work   time.Duration    // how long an agent works on a task with eight steps
 	Log    *slog.Logger     // defaults to a silent logger; message text is never logged
 	Now    func() time.Time // clock for timestamps and for expiring idempotency keys; timers use the real clock
 	Timing Timing           // defaults to the real gateway's
@@ -139,6 +144,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.LastStandup == nil {
 		o.LastStandup = func(context.Context, string, string) (time.Time, error) { return time.Time{}, nil }
+	}
+	if o.Script == nil {
+		o.Script = func(Question, bool) (Script, bool) { return Script{}, false }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -39,10 +39,6 @@ func (s Span) contains(at time.Time, most time.Duration) bool {
 	return !at.Before(s.From) && !at.Add(most).After(s.Until)
 }
 
-// Work describes a task that an agent worked on. Each half day of work has its own
-// session.
-type Work struct{ AgentID, Key, Title string }
-
 // SeedPast adds the sample history p to the runtime: sessions with completed work, and scheduled
 // jobs with past runs. In p's first span, some job runs are late, missed or failed. SeedPast emits
 // no events. Call it before clients connect. p must end before the current time.
@@ -82,9 +78,9 @@ const maxRunDuration = 5 * time.Minute
 // between 7 a.m. and 8 p.m. UTC, with little on weekends. The caller must hold r.mu.
 func (r *Runtime) seedDay(day time.Time, s Span, work []Work) {
 	date := day.Format("0102")
-	often := int64(9) // out of 10
+	often := int64(8) // out of 10
 	if d := day.Weekday(); d == time.Saturday || d == time.Sunday {
-		often = 3
+		often = 2
 	}
 	for _, place := range threads() {
 		e := place[0]
@@ -95,15 +91,11 @@ func (r *Runtime) seedDay(day time.Time, s Span, work []Work) {
 		r.seedThread(key, day.Add(7*time.Hour+time.Duration(pseudoRandom(11*3600, key))*time.Second), s, e.place == subAgentPlace, place)
 	}
 	for _, w := range work {
-		for _, half := range []string{date, date + "-2"} { // morning and afternoon
-			at := day.Add(7*time.Hour + time.Duration(pseudoRandom(3*3600, w.Key, half))*time.Second)
-			if half != date {
-				at = at.Add(6 * time.Hour)
-			}
-			if pseudoRandom(10, w.Key, half) < often {
-				r.seedThread(w.session(half), at, s, false, w.thread(half))
-			}
+		at := day.Add(7*time.Hour + time.Duration(pseudoRandom(3*3600, w.Key, date))*time.Second)
+		if at.Before(w.From) {
+			at = w.From
 		}
+		r.seedThread(w.session(date), at, s, false, w.on(day))
 	}
 }
 
@@ -117,9 +109,10 @@ func (r *Runtime) seedLastHour(s Span, work []Work) {
 		place := all[(int(pseudoRandom(uint32(len(all)), id))+n*len(all)/4)%len(all)]
 		r.seedThread(place.key()+"-"+id, s.Until.Add(-before), s, place[0].place == subAgentPlace, place[:1])
 	}
+	work = slices.DeleteFunc(slices.Clone(work), func(w Work) bool { return w.Latest.Ask == "" })
 	if len(work) > 0 {
 		w := work[pseudoRandom(uint32(len(work)), id)]
-		r.seedThread(w.session(id), s.Until.Add(-14*time.Minute), s, false, w.thread(id)[:1])
+		r.seedThread(w.session(id), s.Until.Add(-14*time.Minute), s, false, thread{w.scenario(w.Latest)})
 	}
 }
 
@@ -163,38 +156,6 @@ func (r *Runtime) seedThread(key string, at time.Time, s Span, spawned bool, t t
 		r.seedRun(key, parent, at, e)
 		at = at.Add(maxRunDuration + time.Duration(pseudoRandom(20*60, key, strconv.Itoa(n)))*time.Second)
 	}
-}
-
-// session returns the key of the session in which the agent works on the task during the given half
-// day.
-func (w Work) session(day string) string {
-	return "agent:" + w.AgentID + ":task:" + w.Key + ":" + day
-}
-
-// thread returns the scenarios for half a day of the agent's work on the task.
-func (w Work) thread(day string) thread {
-	read := func(n int, file string) step {
-		what := file + strconv.Itoa(n) + ".md"
-		return step{tool: "read", args: object{"path": "work/" + strings.ToLower(w.Key) + "/" + what}, result: "# " + w.Title + "\n\n…", reads: 3500 + pseudoRandom(5000, w.Key, day, what)}
-	}
-	all := thread{}
-	for n := range 5 + int(pseudoRandom(5, w.Key, day, "turns")) {
-		part := strconv.Itoa(n + 1)
-		e := scenario{
-			agent: w.AgentID, place: "task:" + w.Key, ask: "Continue with " + w.Key + ": " + w.Title + ".",
-			steps: []step{
-				read(n, "notes-"), read(n, "findings-"),
-				{says: "Picking up where I left off.", tool: "edit", args: object{"path": "work/" + strings.ToLower(w.Key) + "/draft.md", "part": part}, result: "part " + part + " written", reads: 1200},
-				{tool: "exec", args: object{"command": "bin/check " + w.Key + " --part " + part}, result: "no issues", reads: 1500 + pseudoRandom(2500, w.Key, day, part)},
-			},
-			answer: "Part " + part + " of " + w.Key + " is done and checked. The open points are in the notes.",
-		}
-		if n > 0 {
-			e.ask = "Good. On to the next part."
-		}
-		all = append(all, e)
-	}
-	return all
 }
 
 // fixedID returns a UUID that depends only on the given words.
@@ -300,17 +261,17 @@ func (w *writer) add(m message, reads int64) (message, int) {
 }
 
 // call appends the row for the tool call of the n-th step.
-func (w *writer) call(n int, st step) (message, int) {
-	l := &Line{Role: "assistant", Text: st.says, Call: w.callID(n), Tool: st.tool, Args: st.args}
+func (w *writer) call(n int, st Step) (message, int) {
+	l := &Line{Role: "assistant", Text: st.Says, Call: w.callID(n), Tool: st.Tool, Args: st.Args}
 	// The model writes the tool call too, so it counts as output.
-	written := st.says + st.tool + fmt.Sprint(st.args)
+	written := st.Says + st.Tool + fmt.Sprint(st.Args)
 	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, stop: "toolUse", line: l, spent: w.s.modelCall(written, w.at)}, tokens(written)-tokens(l.Text))
 }
 
 // result appends the row for the result of the n-th step.
-func (w *writer) result(n int, st step) (message, int) {
-	l := &Line{Role: "toolResult", Text: st.result, Call: w.callID(n), Tool: st.tool, Error: st.failed}
-	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, line: l}, st.reads)
+func (w *writer) result(n int, st Step) (message, int) {
+	l := &Line{Role: "toolResult", Text: st.Result, Call: w.callID(n), Tool: st.Tool, Error: st.Failed}
+	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, line: l}, st.Reads)
 }
 
 func (w *writer) callID(n int) string {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -14,24 +13,41 @@ import (
 type pastJob struct {
 	agent, name, what, expr, ask, answer string
 	late, missed, failed                 []int
-	reads                                int64
+	steps                                []Step
 }
 
 func pastJobs() []pastJob {
+	shell := func(command, result string, reads int64) Step {
+		return Step{Tool: "exec", Args: object{"command": command}, Result: result, Reads: reads}
+	}
 	return []pastJob{
-		{agent: "coo", name: "Morning numbers", what: "Costs and failures of the previous day.", expr: "0 6 * * *", ask: "Summarize yesterday: costs, failures, and what's due today.", answer: "Yesterday was within budget. There were no failures that aren't already on the board. Two tasks are due today.", reads: 9000},
-		{agent: "cto", name: "Check the error rate", what: "Compares the error rate with its usual level.", expr: "10 */4 * * *", ask: "Is the error rate normal?", answer: "Yes, 0.04%.", late: []int{4, 39}, reads: 5000},
-		{agent: "cto", name: "Check the backup", what: "Restores the latest backup to a clean machine.", expr: "15 2 * * *", ask: "Restore the latest backup and check the row counts.", answer: "Restored in 6 minutes. The row counts match.", failed: []int{1, 10}, reads: 12000},
-		{agent: "cpo", name: "Triage support email", what: "Sorts new customer messages by urgency.", expr: "30 5-19/3 * * *", ask: "Triage the new support emails and tell me what's urgent.", answer: "Eleven new emails, none of them urgent. Three ask for shared workspaces.", missed: []int{5, 47}, reads: 14000},
-		{agent: "cmo", name: "Brand mentions", what: "Searches public forums for our name.", expr: "45 */6 * * *", ask: "Who has mentioned us since your last check?", answer: "Four mentions, all positive. One asks what Business costs.", reads: 8000},
+		{agent: "coo", name: "Morning numbers", what: "Costs and failures of the previous day.", expr: "0 6 * * *", ask: "Summarize yesterday: costs, failures, and what's due today.", answer: "Yesterday was within budget. There were no failures that aren't already on the board. Two tasks are due today.", missed: []int{1}, steps: []Step{
+			shell("bin/spend --yesterday", "hosting $27.08  models $9.61  email $1.63  budget $53.00", 3000), shell("bin/failures --yesterday --not-on-board", "none", 2000), shell("bin/board --due today", "2 tasks", 4000),
+		}},
+		{agent: "cto", name: "Check the error rate", what: "Compares the error rate with its usual level.", expr: "10 */4 * * *", ask: "Is the error rate normal?", answer: "Yes, 0.04%.", late: []int{4, 39}, steps: []Step{
+			shell("bin/errors --hours 4 --compare 14d", "0.04%, usually 0.03% to 0.06%", 5000),
+		}},
+		{agent: "cto", name: "Check the backup", what: "Restores the latest backup to a clean machine.", expr: "15 2 * * *", ask: "Restore the latest backup and check the row counts.", answer: "Restored in 58 s. The row counts match.", failed: []int{1, 10}, steps: []Step{
+			shell("bin/machines take --clean", "restore-2", 2000), shell("bin/restore latest --to restore-2", "6.2 GB in 58 s", 6000), shell("bin/compare-counts production restore-2", "41 tables, 0 differ", 4000),
+		}},
+		{agent: "cpo", name: "Triage support email", what: "Sorts new customer messages by urgency.", expr: "30 5-19/3 * * *", ask: "Triage the new support emails and tell me what's urgent.", answer: "Eleven new emails, none of them urgent. Three ask for shared workspaces.", missed: []int{47}, steps: []Step{
+			shell("bin/mail --unread --support", "11 emails", 11000), shell("bin/mail tag --by topic", "workspaces 3  invoices 4  how-to 4", 3000),
+		}},
+		{agent: "cmo", name: "Brand mentions", what: "Searches public forums for our name.", expr: "45 */6 * * *", ask: "Who has mentioned us since your last check?", answer: "Four mentions, all positive. One asks what Business costs.", steps: []Step{
+			shell("bin/mentions --since-last", "4 mentions in 2 forums", 8000),
+		}},
 	}
 }
 
 // maxJobDuration is longer than any run of the sample jobs.
-const maxJobDuration = 2 * time.Minute
+const maxJobDuration = 4 * time.Minute
 
-// errNoMachine is the error for a failed job run, in the wording of the real gateway.
-const errNoMachine = "LLM request failed: the tool `exec` exited with status 1: no clean machine available"
+// errNoMachine is the error for a failed job run, in the wording of the real gateway, and noMachine
+// is the tool's.
+const (
+	errNoMachine = "LLM request failed: the tool `exec` exited with status 1: no clean machine available"
+	noMachine    = "error: no clean machine available (0 of 2 free, both in use for more than 3 h)"
+)
 
 // seedJob adds a job and its past runs. The caller must hold r.mu.
 func (r *Runtime) seedJob(h pastJob, p Past) error {
@@ -78,9 +94,10 @@ func (r *Runtime) seedJobRun(j *cronJob, h pastJob, due time.Time, back int) {
 	}
 	name := fixedID(j.id, due.Format(time.RFC3339)).String()
 	key := "agent:" + h.agent + ":cron:" + j.id + ":run:" + name
-	e := scenario{
-		agent: h.agent, place: "cron", label: "Automation: " + j.Name, ask: h.ask, answer: h.answer,
-		steps: []step{{tool: "exec", args: object{"command": "bin/" + strings.ToLower(strings.Fields(j.Name)[0])}, result: "done", reads: h.reads}},
+	e := scenario{agent: h.agent, place: "cron", label: "Automation: " + j.Name, ask: h.ask, answer: h.answer, steps: h.steps}
+	if slices.Contains(h.failed, back) {
+		e.steps = []Step{h.steps[0]}
+		e.steps[0].Result, e.steps[0].Failed = noMachine, true
 	}
 	s := r.seedRun(key, "", at, e)
 	s.cron = true

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ func (r *Runtime) reply(ctx context.Context, a Agent, in Question) (string, erro
 	case a.ID == "coo" && strings.Contains(text, "action_items"):
 		return r.review(ctx, in)
 	case isStandupCall(in.Message):
-		return r.runStandup(ctx, in.Message), nil
+		return r.runStandup(ctx, a.ID, in.Message), nil
 	case strings.Contains(text, "standup"), strings.Contains(text, "yesterday") && strings.Contains(text, "today"):
 		tasks, err := r.options.Board(ctx, a.ID)
 		if err != nil {
@@ -37,13 +36,9 @@ func (r *Runtime) reply(ctx context.Context, a Agent, in Question) (string, erro
 		if err != nil {
 			return "", err
 		}
-		return formatReport(r.style(a), newReport(tasks, since, r.options.Now())), nil
+		return formatReport(styleOf(a.ID), newReport(tasks, since, r.options.Now())), nil
 	}
-	tasks, err := r.options.Board(ctx, a.ID)
-	if err != nil {
-		return "", err
-	}
-	return a.chat(tasks), nil
+	return r.chat(ctx, a, in)
 }
 
 // report is an agent's standup report. Each entry is one sentence.
@@ -172,23 +167,11 @@ const (
 	bold                  // bold labels and lists
 	plain                 // one line each, such as "Yesterday: …"
 	numbered              // numbered sections, blockers first
-	styles
 )
 
-func (r *Runtime) style(a Agent) style {
-	switch a.ID {
-	case "cto":
-		return headings
-	case "cpo":
-		return bold
-	case "cmo":
-		return plain
-	case "coo":
-		return numbered
-	}
-	h := fnv.New32a()
-	h.Write([]byte(a.ID))
-	return style(h.Sum32() % uint32(styles))
+// styleOf returns the style of an agent's reports. Agents outside the demo team use headings.
+func styleOf(agentID string) style {
+	return map[string]style{"cpo": bold, "cmo": plain, "coo": numbered}[agentID]
 }
 
 // formatReport returns a report in the given style.
@@ -224,29 +207,4 @@ func formatReport(s style, rep report) string {
 			strings.Join(rep.yesterday, "; "), strings.Join(rep.today, "; "), strings.Join(blockers, "; "))
 	}
 	return strings.TrimSpace(b.String())
-}
-
-// chat returns the agent's answer to a message that is not about a standup.
-func (a Agent) chat(tasks []Task) string {
-	open, blocked := []Task{}, 0
-	for _, t := range ordered(tasks, byUrgency) {
-		switch {
-		case t.Status == "done":
-		case t.Blocked != "":
-			blocked++
-		case t.Status != "backlog":
-			open = append(open, t)
-		}
-	}
-	who := a.Name
-	if a.Title != "" {
-		who = a.Title + " here"
-	}
-	switch {
-	case len(open) == 0 && blocked == 0:
-		return fmt.Sprintf("%s. Got it. My board is clear, so I can start on this next.", who)
-	case len(open) == 0:
-		return fmt.Sprintf("%s. Got it. All my open tasks are blocked (%d), so I can start on this next.", who, blocked)
-	}
-	return fmt.Sprintf("%s. Got it. I'll finish %s first, then get to this.", who, open[0].named())
 }

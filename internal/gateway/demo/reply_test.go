@@ -112,17 +112,6 @@ Blockers: TASK-9 Launch page: no access to the domain (for 1 day).`,
 	}
 }
 
-// Other agents have a fixed format too.
-func TestStyleOfOthers(t *testing.T) {
-	t.Parallel()
-	r := &Runtime{}
-	for _, id := range []string{"qa", "legal", "ops-lead"} {
-		if s := r.style(Agent{ID: id}); s >= styles || s != r.style(Agent{ID: id}) {
-			t.Errorf("%s has style %d", id, s)
-		}
-	}
-}
-
 // reviewed decodes the JSON in the COO's answer, as Wardroom does.
 func reviewed(t *testing.T, text string) review {
 	t.Helper()
@@ -213,18 +202,31 @@ func TestReviewWords(t *testing.T) {
 	}
 }
 
-// Any other message gets a short answer that refers to the board.
+// A message is answered from the board, and from what the agent found in its work.
 func TestChat(t *testing.T) {
 	t.Parallel()
 	c := team(t, board())
-	for agent, want := range map[string]string{
-		"cto": "Technology here. Got it. I'll finish TASK-3 Move the queue first, then get to this.",
-		"cmo": "Marketing here. Got it. All my open tasks are blocked (1), so I can start on this next.",
-		"coo": "Operations here. Got it. My board is clear, so I can start on this next.",
+	c.r.mu.Lock()
+	c.r.seedRun("agent:cto:dashboard:search", "", ago(1), scenario{
+		agent: "cto", label: "Slow search", ask: "Why is search slow?", answer: "It scans the table. The index takes 84 MB and 4.2 minutes to build.",
+		steps: []Step{{Tool: "exec", Args: object{"command": "bin/explain"}, Result: "Seq Scan on documents"}},
+	})
+	c.r.mu.Unlock()
+	const busy = "My plan: Continue with TASK-3 Move the queue; Start TASK-5 Page the docs (urgent priority); Start TASK-12 Add rate limits."
+	for ask, want := range map[string]string{
+		"What blocks you?":                       "Blocked: TASK-4 Sign the contract: Waiting for legal (for 4 days). " + busy,
+		"How is task-7 going?":                   "CPO has TASK-7 Interview users, which is in review.",
+		"What are you working on?":               busy,
+		"How long does the index take to build?": "The index takes 84 MB and 4.2 minutes to build. (from “Slow search”)",
+		"Who pays for lunch?":                    "I don't know yet: “Who pays for lunch?” Neither my tasks nor my sessions answer that. Send it to me as a task, and I'll find out. " + busy,
+		"Please look at the\ninvoice.":           "I've read it: “Please look at the invoice.” " + busy + " Send it to me as a task if I should work on it first.",
 	} {
-		if diff := cmp.Diff(want, c.said(agent, "Please look at the invoice.")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", agent, diff)
+		if diff := cmp.Diff(want, c.said("cto", ask)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", ask, diff)
 		}
+	}
+	if got := c.said("coo", "What's next?"); got != "My plan: Pick the next task from the backlog." {
+		t.Errorf("without tasks: %q", got)
 	}
 }
 

@@ -124,6 +124,9 @@ func (r *Runtime) begin(q *run) {
 		AgentID: q.agent.ID, SessionKey: s.key, RunID: q.id, Message: q.message, At: time.UnixMilli(q.startedAt).UTC(),
 	}
 	turn := r.options.Behavior.Turn(question)
+	if q.work == nil && turn.Answer == nil {
+		q.work = r.scripted(q, question)
+	}
 	r.work.Go(func() {
 		if o, ok := r.think(ctx, question, q, turn); ok {
 			r.end(q, o)
@@ -141,12 +144,11 @@ func (r *Runtime) think(ctx context.Context, in Question, q *run, turn Turn) (ou
 	if sleep(ctx, r.options.Pace+turn.Delay) != nil {
 		return outcome{}, false
 	}
-	if q.work != nil && !r.runSteps(q, func(d time.Duration) error { return sleep(ctx, d) }) {
-		return outcome{}, false
-	}
 	switch {
 	case turn.Fail != "":
 		return outcome{kind: failed, error: turn.Fail}, true
+	case q.work != nil && !r.runSteps(ctx, q):
+		return outcome{}, false
 	case q.work != nil:
 		return outcome{text: q.work.answer}, true
 	case turn.Answer != nil:

@@ -12,22 +12,13 @@ type scenario struct {
 	place  string // session key without the agent; subAgentPlace for a sub-agent
 	label  string // title of the session; may be empty
 	ask    string
-	steps  []step
+	steps  []Step
 	answer string
+	paced  bool // it takes about as long as Options.Work, not minutes
 }
 
 // subAgentPlace marks scenarios that run in a sub-agent.
 const subAgentPlace = "subagent"
-
-// step is a tool call in a run, together with its result.
-type step struct {
-	says   string // text of the agent before the call; may be empty
-	tool   string
-	args   object
-	result string
-	reads  int64 // context tokens of the result beyond the text shown
-	failed bool
-}
 
 // pseudoRandom returns a number below n that depends only on the given words. Sample data
 // thus looks varied, but is the same each time the demo starts.
@@ -44,7 +35,19 @@ func pseudoRandom(n uint32, words ...string) int64 {
 	return int64((sum ^ sum>>16) % n)
 }
 
-// stepDuration returns the duration of the n-th step in a scenario.
+// pause returns how long the agent thinks before the n-th step of a scenario, and how long the tool
+// then takes.
+func (r *Runtime) pause(e scenario, n int) (think, tool time.Duration) {
+	if !e.paced {
+		return r.scale(stepDuration(e, n)), r.scale(time.Second)
+	}
+	if n < len(e.steps) && e.steps[n].Path != "" {
+		return r.options.Work / 40, r.options.Work / 80
+	}
+	return r.options.Work * time.Duration(500+pseudoRandom(1000, e.ask, strconv.Itoa(n))) / 8000, r.options.Work / 40
+}
+
+// stepDuration returns the duration of the n-th step in a scenario that is not paced.
 func stepDuration(e scenario, n int) time.Duration {
 	return 15*time.Second + time.Duration(pseudoRandom(30_000, e.place, e.ask, strconv.Itoa(n)))*time.Millisecond
 }

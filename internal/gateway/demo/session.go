@@ -19,6 +19,7 @@ type session struct {
 	label            string   // title set by a user; may be empty
 	cron             bool     // created by a scheduled job
 	live             bool     // created by StartBackgroundWork
+	delivered        bool     // its task was reported as done
 	parent           string   // key of the session that spawned it; empty if none did
 	participants     []string // client ids
 	messages         []message

@@ -33,16 +33,12 @@ func isStandupCall(message string) bool {
 // about the result. It reads the API key from the environment variable that the message
 // names. A real agent would use a shell or fetch tool. runStandup calls only loopback
 // addresses.
-func (r *Runtime) runStandup(ctx context.Context, message string) string {
-	base, key, err := r.standupTarget(message)
+func (r *Runtime) runStandup(ctx context.Context, agentID, message string) string {
+	base, key, err := r.apiTarget(agentID, message)
 	if err != nil {
 		return "I couldn't run the standup: " + err.Error() + "."
 	}
-	client := &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a redirect would forward the credential
-		Timeout:       20 * time.Second,
-	}
+	client := newClient()
 	// Without a team in the message the body is empty, which selects the executive team.
 	opened, err := post(ctx, client, base+"/api/v1/standups", key, teamPattern.FindString(message))
 	if err != nil || opened.ID == "" {
@@ -66,9 +62,18 @@ var (
 	errNoKeyVariable = errors.New("the message names no environment variable for my API key")
 )
 
-// standupTarget returns the base URL and the API key for the standup that a message asks
-// for.
-func (r *Runtime) standupTarget(message string) (base, key string, err error) {
+// newClient returns a client for Wardroom's API. It follows no redirect, which would forward the
+// credential.
+func newClient() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       20 * time.Second,
+	}
+}
+
+// apiTarget returns the base URL and the agent's API key that a message says to use.
+func (r *Runtime) apiTarget(agentID, message string) (base, key string, err error) {
 	found, err := url.Parse(strings.TrimRight(urlPattern.FindString(message), ".,;:)"))
 	if err != nil || found.Host == "" {
 		return "", "", errNoURL
@@ -82,7 +87,7 @@ func (r *Runtime) standupTarget(message string) (base, key string, err error) {
 		return "", "", errNoKeyVariable
 	}
 	if r.options.Env != nil {
-		key = r.options.Env(name[1])
+		key = r.options.Env(agentID, name[1])
 	}
 	if key == "" {
 		return "", "", fmt.Errorf("the environment variable %s is not set", name[1])
@@ -91,10 +96,10 @@ func (r *Runtime) standupTarget(message string) (base, key string, err error) {
 	return (&url.URL{Scheme: found.Scheme, Host: found.Host, Path: strings.TrimRight(path, "/")}).String(), key, nil
 }
 
-// apiAnswer is a response from Wardroom's API: either a standup or an error.
+// apiAnswer is a response from Wardroom's API: a standup, a task, a comment or an error.
 type apiAnswer struct {
-	ID, Date, Status string
-	Code, Detail     string
+	ID, Key, Date, Status string
+	Code, Detail          string
 
 	status int
 }

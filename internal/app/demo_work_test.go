@@ -1,0 +1,184 @@
+package app_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"wardroom/internal/dispatch"
+	"wardroom/internal/event"
+	"wardroom/internal/task"
+	"wardroom/internal/transcript"
+)
+
+// visitor is the owner of a demo, and the keys of its tasks by title.
+type visitor struct {
+	caller
+
+	keys map[string]string
+}
+
+func visit(t *testing.T) visitor {
+	t.Helper()
+	d := startDemo(t, t.TempDir())
+	s, owner := serveDemo(t, d)
+	t.Cleanup(s.stop)
+	s.connected()
+	v := visitor{owner, map[string]string{}}
+	for _, c := range boardOf(t, d) {
+		v.keys[c.Title] = c.Key
+	}
+	return v
+}
+
+// works sends a task to its agent and waits until the run has ended.
+func (v visitor) works(key, note string) task.Task {
+	v.house.t.Helper()
+	v.post("/api/v1/tasks/"+key+"/dispatch", dispatch.New{Note: note}).want(http.StatusAccepted)
+	return v.becomes(key, task.Ended)
+}
+
+// reports returns the kinds of the reports on a task, newest first, and checks who made them.
+func (v visitor) reports(key, agent string) (kinds []task.Kind) {
+	v.house.t.Helper()
+	for _, e := range decode[[]event.Event](v.get("/api/v1/tasks/" + key + "/history").want(http.StatusOK)) {
+		if e.Kind != "task.reported" {
+			continue
+		}
+		if e.Actor.Name != agent {
+			v.house.t.Errorf("%s reported on %s", e.Actor.Name, key)
+		}
+		var data struct{ Report task.Kind }
+		if err := json.Unmarshal(e.Data, &data); err != nil {
+			v.house.t.Fatal(err)
+		}
+		kinds = append(kinds, data.Report)
+	}
+	return kinds
+}
+
+// transcript returns the texts and tool calls of the session in which an agent works on a task, and
+// the number of its tool calls.
+func (v visitor) transcript(t task.Task) (text string, calls int) {
+	v.house.t.Helper()
+	path := "/api/v1/agentrt/sessions/" + url.PathEscape(t.Dispatch.SessionKey) + "/messages?limit=200"
+	for _, m := range decode[[]transcript.Message](v.get(path).want(http.StatusOK)) {
+		for _, b := range m.Blocks {
+			if b.Text != nil && m.Role != "user" {
+				text += *b.Text + "\n"
+			}
+			if b.Tool != nil && b.Tool.Arguments != nil && b.Tool.Result != nil {
+				calls++
+				text += *b.Tool.Arguments + "\n" + *b.Tool.Result + "\n"
+			}
+		}
+	}
+	return text, calls
+}
+
+// lastComment returns the text of the newest comment on a task, and its author.
+func (v visitor) lastComment(key string) (text, author string) {
+	v.house.t.Helper()
+	all := decode[[]task.Comment](v.get("/api/v1/tasks/" + key + "/comments?limit=100").want(http.StatusOK))
+	if len(all) == 0 {
+		return "", ""
+	}
+	return all[len(all)-1].Body, all[len(all)-1].AuthorName
+}
+
+// A task that is sent to an agent is worked on with tools until it is in review, and again, as asked,
+// if it is sent back.
+func TestDemoWorksOnTask(t *testing.T) {
+	t.Parallel()
+	v := visit(t)
+	key := v.keys["Write the brief for shared workspaces"]
+	done := v.works(key, "")
+	if done.Status != task.Review || done.CostUSD == nil || *done.CostUSD <= 0 {
+		t.Errorf("it is %s and cost %v", done.Status, done.CostUSD)
+	}
+	if got := v.reports(key, "CPO"); !slices.Equal(got, []task.Kind{task.Finished, task.Progress, task.Ack}) {
+		t.Errorf("the reports are %v", got)
+	}
+	text, calls := v.transcript(done)
+	if calls < 6 || !strings.Contains(text, "/reports") || !strings.Contains(text, "$WARDROOM_API_KEY") || strings.Contains(text, "wrk_") {
+		t.Errorf("%d tool calls, in the transcript\n%s", calls, text)
+	}
+	if said, by := v.lastComment(key); by != "CPO" || !strings.Contains(said, "permissions") {
+		t.Errorf("%s commented %q", by, said)
+	}
+	v.patch("/api/v1/tasks/"+key, map[string]any{"status": "in_progress"}).want(http.StatusOK)
+	again := v.works(key, "Name the price of each plan.")
+	if again.Status != task.Review || again.Dispatch.SessionKey != done.Dispatch.SessionKey {
+		t.Errorf("sent back: %s in %s", again.Status, again.Dispatch.SessionKey)
+	}
+	if said, by := v.lastComment(key); by != "CPO" || !strings.Contains(said, "Name the price of each plan.") {
+		t.Errorf("after it was sent back %s commented %q", by, said)
+	}
+	if more, _ := v.transcript(again); !strings.Contains(more, "lint-docs briefs/shared-workspaces.md") || len(more) <= len(text) {
+		t.Error("the agent did not check its change")
+	}
+}
+
+// A blocked task stays blocked until a person decides, and then goes on.
+func TestDemoGoesOnAfterDecision(t *testing.T) {
+	t.Parallel()
+	v := visit(t)
+	key := v.keys["Renew the signing certificate"]
+	if still := v.works(key, ""); still.Blocked == nil || still.Status != task.InProgress {
+		t.Errorf("without a decision it is %s, blocked %v", still.Status, still.Blocked)
+	}
+	if said, _ := v.lastComment(key); !strings.Contains(said, "I can't go on") {
+		t.Errorf("about the blocker: %q", said)
+	}
+	v.patch("/api/v1/tasks/"+key, map[string]any{"blocked": nil}).want(http.StatusOK)
+	done := v.works(key, "Use a prepaid account.")
+	if done.Status != task.Review || done.Blocked != nil {
+		t.Errorf("after the decision it is %s, blocked %v", done.Status, done.Blocked)
+	}
+	if text, _ := v.transcript(done); !strings.Contains(text, "openssl verify") || !strings.Contains(text, "Use a prepaid account.") {
+		t.Errorf("the transcript is\n%s", text)
+	}
+}
+
+// One agent claims more than it did, and a task that nobody planned for is worked on too.
+func TestDemoClaimsAndUnknownTasks(t *testing.T) {
+	t.Parallel()
+	v := visit(t)
+	claimed := v.works(v.keys["Restore a backup to a new machine"], "")
+	text, _ := v.transcript(claimed)
+	commands := regexp.MustCompile(`"command":"[^"]*bin/restore`).FindAllString(text, -1)
+	if claimed.Status != task.Review || !strings.Contains(text, "I restored last night's backup") || len(commands) > 0 {
+		t.Errorf("it is %s after %q:\n%s", claimed.Status, commands, text)
+	}
+	for agent, want := range map[string]string{"cto": "go test ./...", "cmo": "notes/translate-the-home-page.md"} {
+		made := v.handed(agent, "Translate the home page's “café” menu")
+		done := v.works(made.Key, "Keep it short.")
+		text, _ := v.transcript(done)
+		if done.Status != task.Review || !strings.Contains(text, want) || !strings.Contains(text, "Keep it short.") {
+			t.Errorf("%s: it is %s, without %q in\n%s", agent, done.Status, want, text)
+		}
+	}
+}
+
+// There is something of each kind to act on: a failed job, a missed run with its reason, and a task
+// in review for more than a day.
+func TestDemoNeedsYou(t *testing.T) {
+	t.Parallel()
+	d := startDemo(t, t.TempDir())
+	review := slices.DeleteFunc(boardOf(t, d), func(c card) bool { return c.Status != "review" || c.MovedHours < 24 })
+	if len(review) == 0 {
+		t.Error("no task is in review for more than a day")
+	}
+	s, owner := serveDemo(t, d)
+	defer s.stop()
+	for kind, reason := range map[string]string{"job_failed": "no clean machine available", "job_missed": "No run had started by"} {
+		items := decode[[]struct{ Title, Detail string }](owner.get("/api/v1/inbox?kind=" + kind).want(http.StatusOK))
+		if len(items) != 1 || !strings.Contains(items[0].Detail, reason) {
+			t.Errorf("%s: %+v", kind, items)
+		}
+	}
+}
