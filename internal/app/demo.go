@@ -147,7 +147,7 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 // searchable right away.
 const archivePace = 20 * time.Millisecond
 
-// rest is roughly how long the demo's agents pause between runs. With this pause, four
+// rest is roughly how long the demo's agents pause between runs. With this pause, three
 // hours of the running demo cost about as much as a day in the generated history.
 const rest = 4 * time.Minute
 

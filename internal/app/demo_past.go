@@ -61,7 +61,7 @@ func (d *Demo) remember(s demoState) error {
 	if len(s.Past) == 0 {
 		return nil
 	}
-	return d.Runtime.SeedPast(demo.Past{Spans: s.Past, Since: remembered(s.Past[len(s.Past)-1].Until), Work: d.demoWork()})
+	return d.Runtime.SeedPast(demo.Past{Spans: s.Past, Since: remembered(s.Past[len(s.Past)-1].Until), Work: d.demoWork(), Jobs: demoJobs()})
 }
 
 // demoClock is a clock that can be stopped at a past time. The zero value shows the

@@ -157,7 +157,7 @@ func marketingPlans() []demoPlan {
 			},
 			progress: "Only Business differs: $29 on the page, $32 on invoices since August.",
 			comment:  "23 customers signed up for Business since August and saw $29. @coo, do we refund the difference? That is $69 a month.",
-			done:     "The home page shows $32 for Business, as invoices do. A check in the build now compares all prices with the price list. Open: whether we refund 23 customers.",
+			done:     "The home page shows $32 for Business, as invoices do. The build compares all three prices with the price list, and they are equal. Open: whether we refund 23 customers.",
 			file:     "site/pricing.md",
 			check:    shell("npm run --silent build && bin/check-prices dist/pricing.html finance/prices.csv", "3 prices compared, 3 equal"),
 		},
@@ -218,12 +218,12 @@ func codePlan(t assignment) demoPlan {
 }
 
 // standupAction matches the action items that standups of the demo create.
-var standupAction = regexp.MustCompile(`^(List the options for|Clear the blocker on|Review) (TASK-\d+)`)
+var standupAction = regexp.MustCompile(`^(List the options for|Clear the blocker on|Review|Agree on the team's) (TASK-\d+)?`)
 
 // textPlan is the plan for a document, such as a decision or a list of options.
 func textPlan(t assignment) demoPlan {
 	file, about := "notes/"+slug(t.title)+".md", t.key
-	if m := standupAction.FindStringSubmatch(t.title); m != nil {
+	if m := standupAction.FindStringSubmatch(t.title); m != nil && m[2] != "" {
 		about = m[2]
 	}
 	check := shell("bin/lint-docs "+file, "0 problems")

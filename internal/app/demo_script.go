@@ -59,9 +59,13 @@ func parseAssignment(message string) (t assignment, ok bool) {
 	return t, true
 }
 
-// demoScript returns how an agent carries out the task that a message assigns, or false for any other
-// message. again is whether the agent has reported the task as done in the same session.
+// demoScript returns how an agent carries out the scheduled job or the task that a message is about,
+// or false for any other message. again is whether the agent has reported the task as done in the same session.
 func demoScript(q demo.Question, again bool) (demo.Script, bool) {
+	jobs := demoJobs()
+	if i := slices.IndexFunc(jobs, func(j demo.Job) bool { return j.AgentID == q.AgentID && j.Ask == q.Message }); i >= 0 {
+		return jobs[i].Run(q.RunID), true
+	}
 	t, ok := parseAssignment(q.Message)
 	if !ok {
 		return demo.Script{}, false
@@ -83,7 +87,7 @@ func (t assignment) plan(agentID string) demoPlan {
 			return p
 		}
 	}
-	if agentID == "cto" || slices.Contains([]string{"bug", "feature", "improvement"}, t.kind) && agentID != "cpo" && agentID != "cmo" && agentID != "coo" {
+	if agentID == "cto" && t.kind != "research" && !standupAction.MatchString(t.title) {
 		return codePlan(t)
 	}
 	return textPlan(t)
@@ -104,10 +108,13 @@ func (t assignment) carryOut(p demoPlan) demo.Script {
 		all = append(all, t.report("progress", p.progress))
 	}
 	all = append(all, steps...)
+	all = append(all, t.report("done", done))
+	said := done
 	if p.comment != "" {
-		all = append(all, t.comment(p.comment))
+		all = slices.Insert(all, len(all)-1, t.comment(p.comment))
+		said += "\n\nI also commented: " + p.comment
 	}
-	return demo.Script{Steps: append(all, t.report("done", done)), Answer: done + "\n\n" + t.key + " is in review."}
+	return demo.Script{Steps: all, Answer: said + "\n\n" + t.key + " is in review."}
 }
 
 // revise is the work on a task that is sent again, usually with a note about what to change.

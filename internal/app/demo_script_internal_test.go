@@ -58,7 +58,7 @@ func TestParseAssignment(t *testing.T) {
 	if _, ok := demoScript(demo.Question{AgentID: "cto", Message: "How is TASK-7 going?"}, false); ok {
 		t.Error("a question is an assignment")
 	}
-	if got, _ := demoScript(demo.Question{AgentID: "cto", Message: prompt("Soon.", "It's urgent.")}, true); len(got.Steps) < 4 || !strings.Contains(got.Steps[0].Args["command"].(string), `{"kind":"ack"}`) {
+	if got, _ := demoScript(demo.Question{AgentID: "cto", Message: prompt("Soon.", "It's urgent.")}, true); len(got.Steps) < 4 || !strings.Contains(got.Steps[0].Body, `"kind":"ack"`) {
 		t.Errorf("the script is %+v", got)
 	}
 }

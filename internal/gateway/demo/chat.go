@@ -14,8 +14,11 @@ var (
 	longWord   = regexp.MustCompile(`[\pL\pN]{4,}`)
 	sentenceIn = regexp.MustCompile(`(?:[^.!?\n]|[.!?]\S)+[.!?]?`)
 
+	question    = regexp.MustCompile(`\?|^(what|how|why|when|who|which|where|is|are|was|did|does|do) `)
+	thanks      = regexp.MustCompile(`^(thanks|thank you|great|good work|well done|perfect)\b`)
 	asksBlocked = regexp.MustCompile(`\b(blocked|blockers?|blocking|blocks|stuck|waiting)\b`)
 	asksStatus  = regexp.MustCompile(`\b(status|progress|update|working on|doing|how far|next|plan|busy|today)\b`)
+	states      = map[string]string{"backlog": "in the backlog", "todo": "not started", "in_progress": "in progress", "review": "in review", "done": "done"}
 	littleWords = strings.Fields("what when where which whose does have this that with from they them your yours much many could would should please about there tell into more just also been were will task")
 )
 
@@ -34,39 +37,33 @@ func (r *Runtime) chat(ctx context.Context, a Agent, in Question) (string, error
 				return "", err
 			}
 			if i := slices.IndexFunc(tasks, func(t Task) bool { return t.Key == key }); i >= 0 {
-				return strings.TrimSpace(tasks[i].describe(a, other) + " " + r.recall(a, in.SessionKey, tasks[i].Title+" "+in.Message)), nil
+				said := fmt.Sprintf("%s (%s) is %s. ", tasks[i].named(), other.Name, states[tasks[i].Status])
+				if tasks[i].Blocked != "" {
+					said = fmt.Sprintf("%s (%s) is blocked %s: %s. ", tasks[i].named(), other.Name, age(tasks[i].BlockedDays), tasks[i].reason())
+				}
+				return strings.TrimSpace(said + r.recall(a, in.SessionKey, tasks[i].Title+" "+in.Message)), nil
 			}
 		}
 	}
 	found, now := r.recall(a, in.SessionKey, in.Message), r.options.Now()
 	rep := newReport(mine, now, now)
 	plan := "My plan: " + strings.Join(rep.today, "; ") + "."
+	key := taskKey.FindString(strings.ToUpper(in.SessionKey))
 	switch {
-	case asksBlocked.MatchString(text) && len(rep.blockers) > 0:
-		return "Blocked: " + strings.Join(rep.blockers, "; ") + ". " + plan, nil
 	case asksBlocked.MatchString(text):
-		return "Nothing blocks me. " + plan, nil
-	case found != "":
+		return "Blocked: " + cmp.Or(strings.Join(rep.blockers, "; "), "nothing") + ". " + plan, nil
+	case question.MatchString(text) && found != "":
 		return found, nil
 	case asksStatus.MatchString(text):
 		return plan, nil
-	case strings.Contains(text, "?"):
+	case question.MatchString(text):
 		return fmt.Sprintf("I don't know yet: “%s” Neither my tasks nor my sessions answer that. Send it to me as a task, and I'll find out. %s", asked, plan), nil
+	case thanks.MatchString(text):
+		return "You're welcome. " + plan, nil
+	case key != "":
+		return fmt.Sprintf("To do that I need a run of its own: “%s” Send %s to me again with it as the note, and I'll start at once.", asked, key), nil
 	}
 	return fmt.Sprintf("I've read it: “%s” %s Send it to me as a task if I should work on it first.", asked, plan), nil
-}
-
-// describe returns what agent a says about a task of the assignee.
-func (t Task) describe(a, assignee Agent) string {
-	who := "I have "
-	state := map[string]string{"backlog": "in the backlog", "todo": "not started", "in_progress": "in progress", "review": "in review", "done": "done"}[t.Status]
-	if a.ID != assignee.ID {
-		who = assignee.Name + " has "
-	}
-	if t.Blocked != "" {
-		state = "blocked " + age(t.BlockedDays) + ": " + t.reason()
-	}
-	return who + t.named() + ", which is " + state + "."
 }
 
 // recall returns the sentence in the agent's work that shares the most words with a question, at
@@ -74,25 +71,25 @@ func (t Task) describe(a, assignee Agent) string {
 func (r *Runtime) recall(a Agent, sessionKey, question string) (best string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	asked, most := stems(question), 1
+	asked, most := stems(question), 0
 	for _, s := range r.latest(a.ID) {
 		if !slices.ContainsFunc(s.messages, func(m message) bool { return m.line != nil }) {
 			continue // it has only answers like this one
 		}
-		from, head := " (from “"+cmp.Or(s.label, s.name())+"”)", 0
-		if s.key == canonical(sessionKey) {
-			from, head = "", 1
+		here, from := s.key == canonical(sessionKey), ""
+		if !here {
+			from = " (from “" + cmp.Or(s.label, taskKey.FindString(strings.ToUpper(s.name())), s.name()) + "”)"
 		}
 		for _, m := range slices.Backward(s.messages) {
 			for _, sentence := range sentenceIn.FindAllString(m.text, -1) {
-				n := 0
-				for word := range stems(sentence) {
-					if asked[word] {
-						n++
+				shared, weight := 0, 0
+				for stem := range stems(sentence) {
+					if n := asked[stem]; n > 0 {
+						shared, weight = shared+1, weight+n
 					}
 				}
-				if n > 0 && n+head > most && m.role != "user" && !strings.Contains(sentence, "“") {
-					best, most = clip(sentence, 300)+from, n+head
+				if (shared > 1 || shared == 1 && here) && weight > most && m.role != "user" && !strings.Contains(sentence, "“") {
+					best, most = clip(sentence, 300)+from, weight
 				}
 			}
 		}
@@ -100,13 +97,14 @@ func (r *Runtime) recall(a Agent, sessionKey, question string) (best string) {
 	return best
 }
 
-// stems returns the beginnings of the words in a text, except words that say little.
-func stems(text string) map[string]bool {
-	found := map[string]bool{}
+// stems returns the beginnings of the words in a text, with the words' lengths, except words that
+// say little.
+func stems(text string) map[string]int {
+	found := map[string]int{}
 	for _, word := range longWord.FindAllString(strings.ToLower(text), -1) {
 		if !slices.Contains(littleWords, word) {
 			word = strings.TrimSuffix(word, "s")
-			found[word[:min(5, len(word))]] = true
+			found[word[:min(5, len(word))]] = len(word)
 		}
 	}
 	return found

@@ -25,6 +25,7 @@ type Past struct {
 	// excludes nothing.
 	Since time.Time
 	Work  []Work // tasks that the agents worked on
+	Jobs  []Job
 }
 
 // Span is a period of time.
@@ -58,7 +59,7 @@ func (r *Runtime) SeedPast(p Past) error {
 			r.seedLastHour(s, p.Work)
 		}
 	}
-	for _, h := range pastJobs() {
+	for _, h := range p.Jobs {
 		if err := r.seedJob(h, p); err != nil {
 			return err
 		}
@@ -78,9 +79,9 @@ const maxRunDuration = 5 * time.Minute
 // between 7 a.m. and 8 p.m. UTC, with little on weekends. The caller must hold r.mu.
 func (r *Runtime) seedDay(day time.Time, s Span, work []Work) {
 	date := day.Format("0102")
-	often := int64(8) // out of 10
+	often := int64(5) // out of 10
 	if d := day.Weekday(); d == time.Saturday || d == time.Sunday {
-		often = 2
+		often = 1
 	}
 	for _, place := range threads() {
 		e := place[0]
@@ -91,11 +92,8 @@ func (r *Runtime) seedDay(day time.Time, s Span, work []Work) {
 		r.seedThread(key, day.Add(7*time.Hour+time.Duration(pseudoRandom(11*3600, key))*time.Second), s, e.place == subAgentPlace, place)
 	}
 	for _, w := range work {
-		at := day.Add(7*time.Hour + time.Duration(pseudoRandom(3*3600, w.Key, date))*time.Second)
-		if at.Before(w.From) {
-			at = w.From
-		}
-		r.seedThread(w.session(date), at, s, false, w.on(day))
+		at := max(day.Unix()+7*3600+pseudoRandom(3*3600, w.Key, date), w.From.Unix())
+		r.seedThread(w.session(date), time.Unix(at, 0).UTC(), s, false, w.on(day))
 	}
 }
 

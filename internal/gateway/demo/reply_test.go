@@ -215,7 +215,7 @@ func TestChat(t *testing.T) {
 	const busy = "My plan: Continue with TASK-3 Move the queue; Start TASK-5 Page the docs (urgent priority); Start TASK-12 Add rate limits."
 	for ask, want := range map[string]string{
 		"What blocks you?":                       "Blocked: TASK-4 Sign the contract: Waiting for legal (for 4 days). " + busy,
-		"How is task-7 going?":                   "CPO has TASK-7 Interview users, which is in review.",
+		"How is task-7 going?":                   "TASK-7 Interview users (CPO) is in review.",
 		"What are you working on?":               busy,
 		"How long does the index take to build?": "The index takes 84 MB and 4.2 minutes to build. (from “Slow search”)",
 		"Who pays for lunch?":                    "I don't know yet: “Who pays for lunch?” Neither my tasks nor my sessions answer that. Send it to me as a task, and I'll find out. " + busy,
@@ -224,6 +224,11 @@ func TestChat(t *testing.T) {
 		if diff := cmp.Diff(want, c.said("cto", ask)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", ask, diff)
 		}
+	}
+	agent, _ := c.r.agent("cto")
+	answer, err := c.r.chat(t.Context(), agent, Question{SessionKey: "agent:cto:task:task-3", Message: "Use smaller batches, please."})
+	if want := "To do that I need a run of its own: “Use smaller batches, please.” Send TASK-3 to me again with it as the note, and I'll start at once."; answer != want || err != nil {
+		t.Errorf("in the session of a task: %q, %v", answer, err)
 	}
 	if got := c.said("coo", "What's next?"); got != "My plan: Pick the next task from the backlog." {
 		t.Errorf("without tasks: %q", got)

@@ -4,7 +4,9 @@ import "slices"
 
 // dayParts returns the demo team's scenarios, grouped by part of the day. If a scenario continues
 // an earlier one in the same session, it belongs to a later part of the day.
-func dayParts() [][]scenario {
+func dayParts() [][]scenario { return append(earlyParts(), lateParts()...) }
+
+func earlyParts() [][]scenario {
 	return [][]scenario{
 		{
 			{agent: "cmo", place: subAgentPlace, label: "Check the prices on the home page", ask: "Compare every price on the home page with the price list and tell me which ones differ.", steps: []Step{
@@ -44,6 +46,11 @@ func dayParts() [][]scenario {
 				{Says: "One of them is large. Checking the contract terms.", Tool: "read", Args: object{"path": "customers/northwind/contract.md"}, Result: "Payment within 60 days", Reads: 1900},
 			}, answer: "Four invoices, $6,120.00 in total. The largest, $4,300.00, is within its agreed 60 days. The other three are overdue, and we haven't sent any reminders."},
 		},
+	}
+}
+
+func lateParts() [][]scenario {
+	return [][]scenario{
 		{
 			{agent: "cmo", place: subAgentPlace, label: "Collect press coverage", ask: "Which articles mentioned us in the last month, and what was the tone?", steps: []Step{
 				{Tool: "search", Args: object{"query": "product name, last 30 days, excluding our own site"}, Result: "9 results", Reads: 2400},
