@@ -129,7 +129,7 @@ func (t assignment) revise(p demoPlan) demo.Script {
 	all := []demo.Step{
 		saying(begin, fmt.Sprintf("%s sent this back: “%s”", t.by, t.note)),
 		saying(readFile(p.file, firstLine(p.done)), "Finding the part that this is about."),
-		editFile(p.file, firstLine(p.done), firstLine(p.done)+"\n\n"+t.note),
+		editFile(p.file, "## Decisions\n", "## Decisions\n\n- "+t.by+": "+t.note+"\n"),
 		shell("git diff --stat -- "+p.file, " "+p.file+" | 9 +++++++--\n 1 file changed, 7 insertions(+), 2 deletions(-)"),
 	}
 	if p.check.Tool != "" {

@@ -14,7 +14,8 @@ var (
 	longWord   = regexp.MustCompile(`[\pL\pN]{4,}`)
 	sentenceIn = regexp.MustCompile(`(?:[^.!?\n]|[.!?]\S)+[.!?]?`)
 
-	question    = regexp.MustCompile(`\?|^(what|how|why|when|who|which|where|is|are|was|did|does|do) `)
+	asksToDo    = regexp.MustCompile(`^(please|(can|could|would|will) you) `)
+	asksToTell  = regexp.MustCompile(`^(\S+ )*(tell|explain|show|remind|say)\b`)
 	thanks      = regexp.MustCompile(`^(thanks|thank you|great|good work|well done|perfect)\b`)
 	asksBlocked = regexp.MustCompile(`\b(blocked|blockers?|blocking|blocks|stuck|waiting)\b`)
 	asksStatus  = regexp.MustCompile(`\b(status|progress|update|working on|doing|how far|next|plan|busy|today)\b`)
@@ -49,14 +50,15 @@ func (r *Runtime) chat(ctx context.Context, a Agent, in Question) (string, error
 	rep := newReport(mine, now, now)
 	plan := "My plan: " + strings.Join(rep.today, "; ") + "."
 	key := taskKey.FindString(strings.ToUpper(in.SessionKey))
+	question := strings.Contains(text, "?") && !asksToDo.MatchString(text) || asksToTell.MatchString(text)
 	switch {
 	case asksBlocked.MatchString(text):
 		return "Blocked: " + cmp.Or(strings.Join(rep.blockers, "; "), "nothing") + ". " + plan, nil
-	case question.MatchString(text) && found != "":
+	case question && found != "":
 		return found, nil
-	case asksStatus.MatchString(text):
+	case asksStatus.MatchString(text) && (question || len(strings.Fields(text)) < 4):
 		return plan, nil
-	case question.MatchString(text):
+	case question:
 		return fmt.Sprintf("I don't know yet: “%s” Neither my tasks nor my sessions answer that. Send it to me as a task, and I'll find out. %s", asked, plan), nil
 	case thanks.MatchString(text):
 		return "You're welcome. " + plan, nil

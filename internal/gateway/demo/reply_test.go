@@ -219,7 +219,7 @@ func TestChat(t *testing.T) {
 		"What are you working on?":               busy,
 		"How long does the index take to build?": "The index takes 84 MB and 4.2 minutes to build. (from “Slow search”)",
 		"Who pays for lunch?":                    "I don't know yet: “Who pays for lunch?” Neither my tasks nor my sessions answer that. Send it to me as a task, and I'll find out. " + busy,
-		"Please look at the\ninvoice.":           "I've read it: “Please look at the invoice.” " + busy + " Send it to me as a task if I should work on it first.",
+		"Please make a plan for\nlunch?":         "I've read it: “Please make a plan for lunch?” " + busy + " Send it to me as a task if I should work on it first.",
 	} {
 		if diff := cmp.Diff(want, c.said("cto", ask)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", ask, diff)
