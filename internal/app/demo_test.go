@@ -392,7 +392,7 @@ func TestDemoGoesOnFilling(t *testing.T) {
 	whole := boardOf(t, startDemo(t, t.TempDir()))
 	for name, undo := range map[string]string{
 		"before the accounts":        `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM api_keys; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE role = 'agent'`,
-		"between the accounts":       `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE agent_id IN ('cpo', 'cmo')`,
+		"between the accounts":       `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM api_keys; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE agent_id IN ('cpo', 'cmo')`,
 		"before the tasks":           `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0`,
 		"between the tasks":          `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM task_dependencies; DELETE FROM tasks WHERE number > 7; UPDATE task_counter SET last = 7`,
 		"before a task was blocked":  `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM task_dependencies; DELETE FROM tasks WHERE number > 4; UPDATE task_counter SET last = 4; UPDATE tasks SET status = 'backlog', moved_at = created_at, blocked_reason = NULL, blocked_since = NULL, blocked_by = NULL WHERE number = 4`,
