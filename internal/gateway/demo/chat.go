@@ -49,9 +49,10 @@ func (r *Runtime) chat(ctx context.Context, a Agent, in Question) (string, error
 	found, now := r.recall(a, in.SessionKey, in.Message), r.options.Now()
 	rep := newReport(mine, now, now)
 	plan := "My plan: " + strings.Join(rep.today, "; ") + "."
-	key := taskKey.FindString(strings.ToUpper(in.SessionKey))
 	question := strings.Contains(text, "?") && !asksToDo.MatchString(text) || asksToTell.MatchString(text)
 	switch {
+	case strings.Contains(in.SessionKey, ":cron:"): // a job that a visitor created
+		return "Done. Nothing came up that needs you.", nil
 	case asksBlocked.MatchString(text):
 		return "Blocked: " + cmp.Or(strings.Join(rep.blockers, "; "), "nothing") + ". " + plan, nil
 	case question && found != "":
@@ -62,8 +63,8 @@ func (r *Runtime) chat(ctx context.Context, a Agent, in Question) (string, error
 		return fmt.Sprintf("I don't know yet: “%s” Neither my tasks nor my sessions answer that. Send it to me as a task, and I'll find out. %s", asked, plan), nil
 	case thanks.MatchString(text):
 		return "You're welcome. " + plan, nil
-	case key != "":
-		return fmt.Sprintf("To do that I need a run of its own: “%s” Send %s to me again with it as the note, and I'll start at once.", asked, key), nil
+	case taskKey.MatchString(strings.ToUpper(in.SessionKey)):
+		return fmt.Sprintf("To do that I need a run of its own: “%s” Send %s to me again with it as the note, and I'll start at once.", asked, taskKey.FindString(strings.ToUpper(in.SessionKey))), nil
 	}
 	return fmt.Sprintf("I've read it: “%s” %s Send it to me as a task if I should work on it first.", asked, plan), nil
 }

@@ -226,8 +226,7 @@ func TestChat(t *testing.T) {
 		}
 	}
 	agent, _ := c.r.agent("cto")
-	answer, err := c.r.chat(t.Context(), agent, Question{SessionKey: "agent:cto:task:task-3", Message: "Use smaller batches, please."})
-	if want := "To do that I need a run of its own: “Use smaller batches, please.” Send TASK-3 to me again with it as the note, and I'll start at once."; answer != want || err != nil {
+	if answer, err := c.r.chat(t.Context(), agent, Question{SessionKey: "agent:cto:task:task-3", Message: "Use smaller batches, please."}); err != nil || answer != "To do that I need a run of its own: “Use smaller batches, please.” Send TASK-3 to me again with it as the note, and I'll start at once." {
 		t.Errorf("in the session of a task: %q, %v", answer, err)
 	}
 	if got := c.said("coo", "What's next?"); got != "My plan: Pick the next task from the backlog." {
