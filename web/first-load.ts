@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib'
 import type { Plugin } from 'vite'
 
 /**
- * Maximum compressed size of the first load, without the page's own chunk. web_test.go checks the committed build
- * against the same limit.
+ * Maximum compressed size of the first load, without the page's own chunk and the font. web_test.go checks the committed
+ * build against the same limit.
  */
 const most = 200_000
 

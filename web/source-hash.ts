@@ -6,6 +6,7 @@ import type { Plugin } from 'vite'
 const sources = [
   'compile-hint.ts',
   'first-load.ts',
+  'font-license.ts',
   'index.html',
   'package-lock.json',
   'package.json',

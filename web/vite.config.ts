@@ -3,10 +3,11 @@ import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vitest/config'
 import { compileHint } from './compile-hint.ts'
 import { firstLoad } from './first-load.ts'
+import { fontLicense } from './font-license.ts'
 import { sourceHash } from './source-hash.ts'
 
 export default defineConfig({
-  plugins: [react(), tailwind(), sourceHash(), compileHint(), firstLoad()],
+  plugins: [react(), tailwind(), sourceHash(), compileHint(), fontLicense(), firstLoad()],
   build: {
     target: 'es2023',
     // The content security policy forbids inline scripts and data: URLs.

@@ -140,6 +140,7 @@ var kinds = map[string]string{
 	".png":    "image/png",
 	".sha256": "text/plain; charset=utf-8",
 	".svg":    "image/svg+xml",
+	".txt":    "text/plain; charset=utf-8",
 	".woff2":  "font/woff2",
 }
 

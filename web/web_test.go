@@ -42,7 +42,7 @@ func get(t *testing.T, h http.HandlerFunc, method, path string, headers ...strin
 // The embedded dashboard must be built from the current sources.
 func TestDistIsOfTheseSources(t *testing.T) {
 	var names []string
-	for _, root := range []string{"compile-hint.ts", "first-load.ts", "index.html", "package-lock.json", "package.json", "public", "source-hash.ts", "src", "tsconfig.json", "vite.config.ts"} {
+	for _, root := range []string{"compile-hint.ts", "first-load.ts", "font-license.ts", "index.html", "package-lock.json", "package.json", "public", "source-hash.ts", "src", "tsconfig.json", "vite.config.ts"} {
 		err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() && !strings.Contains(name, ".test.") {
 				names = append(names, filepath.ToSlash(name))
@@ -158,6 +158,45 @@ func TestServeFile(t *testing.T) {
 		if got := get(t, serve, http.MethodGet, gone); got.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", gone, got.Code)
 		}
+	}
+}
+
+// Without the font of the dashboard's own, each system would draw another one. Its license
+// requires that it is distributed beside the font.
+func TestFont(t *testing.T) {
+	const most = 60_000
+	d := open(t)
+	serve := func(w http.ResponseWriter, r *http.Request) { d.ServeFile(w, r) }
+	page := get(t, d.ServePage, http.MethodGet, "/")
+	html := page.Body.String()
+	preload := regexp.MustCompile(`<link rel="preload"[^>]* href="(/assets/[^"]+\.woff2)"[^>]*>`).FindStringSubmatch(html)
+	if preload == nil || !strings.Contains(preload[0], `as="font"`) || !strings.Contains(preload[0], "crossorigin") {
+		t.Fatalf("the page preloads no font: %q", preload)
+	}
+	font := get(t, serve, http.MethodGet, preload[1])
+	if got := font.Header().Get("Content-Type"); got != "font/woff2" || !bytes.HasPrefix(font.Body.Bytes(), []byte("wOF2")) {
+		t.Errorf("%s is %q", preload[1], got)
+	}
+	if got := font.Header().Get("Cache-Control"); !strings.Contains(got, "immutable") {
+		t.Errorf("%s: Cache-Control is %q", preload[1], got)
+	}
+	if font.Body.Len() > most {
+		t.Errorf("the font is %d bytes, want at most %d", font.Body.Len(), most)
+	}
+	if csp := page.Header().Get("Content-Security-Policy"); strings.Contains(csp, "font-src") || strings.Contains(csp, "data:") {
+		t.Errorf("the policy allows fonts of other origins: %q", csp)
+	}
+	styles := regexp.MustCompile(`href="(/[^"]+\.css)"`).FindStringSubmatch(html)
+	if styles == nil {
+		t.Fatal("the page has no style sheet")
+	}
+	css := get(t, serve, http.MethodGet, styles[1]).Body.String()
+	if faces := strings.Count(css, "@font-face"); faces != 1 || !strings.Contains(css, preload[1]) || !strings.Contains(css, "font-display:optional") {
+		t.Errorf("%s has %d fonts, want 1: the preloaded one, optional", styles[1], faces)
+	}
+	license := slices.IndexFunc(d.Paths(), func(p string) bool { return strings.HasPrefix(p, "/assets/inter-OFL-") })
+	if license < 0 || !strings.Contains(get(t, serve, http.MethodGet, d.Paths()[license]).Body.String(), "SIL OPEN FONT LICENSE") {
+		t.Error("the license of the font is missing")
 	}
 }
 

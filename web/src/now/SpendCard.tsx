@@ -29,7 +29,7 @@ export function SpendCard({ className }: { className: string }) {
         {({ total }) => (
           <div className="flex flex-col gap-2 p-3">
             <p className="flex flex-wrap items-baseline gap-x-2">
-              <span className="font-semibold text-xl">{cost(total)}</span>
+              <span className="font-semibold text-2xl">{cost(total)}</span>
               <span className="text-soft">
                 {words.known(total.runs)}
                 {(nanos(total.estimated_usd) ?? 0n) > 0n &&

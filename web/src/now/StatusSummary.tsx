@@ -55,7 +55,7 @@ export function StatusSummary() {
   ]
   return (
     <section aria-label={nowWords.sentence}>
-      <p className="text-lg">
+      <p className="text-xl">
         {parts.map((p, i) => (
           <Fragment key={p.to}>
             {i > 0 && ', '}

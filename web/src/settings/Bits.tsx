@@ -32,7 +32,7 @@ export function Part({
     <>
       <div className="mb-3 flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
         <div className="min-w-0">
-          <h2 className="font-semibold text-lg">{name}</h2>
+          <h2 className="font-semibold text-xl">{name}</h2>
           <p className="text-soft">{about}</p>
         </div>
         {actions && (may || forAll) && <div className="flex flex-wrap gap-2">{actions}</div>}

@@ -33,7 +33,7 @@ export function Total({
     >
       <div className="min-w-40">
         <p className="text-soft text-xs">{words.inPeriod(longDay(days.first), longDay(days.last))}</p>
-        <p className="font-semibold text-xl" data-total="">
+        <p className="font-semibold text-2xl" data-total="">
           <Money usd={of.cost_usd} />
         </p>
         {of.unpriced_runs > 0 && of.cost_usd !== null && (

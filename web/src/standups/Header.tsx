@@ -23,7 +23,7 @@ export function Header({ standup, onRemoved }: { standup: Standup; onRemoved: ()
   return (
     <div className="z-10 flex flex-col gap-1 bg-ground py-2 md:sticky md:top-0" data-head>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <h2 className="font-semibold text-lg outline-none" tabIndex={-1}>
+        <h2 className="font-semibold text-xl outline-none" tabIndex={-1}>
           {dayText(standup.date, 'long')}
         </h2>
         <StandMark of={stand} />
