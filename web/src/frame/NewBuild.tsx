@@ -20,7 +20,7 @@ export function NewBuild() {
   if (!fresh) return null
   return (
     <div
-      className="flex shrink-0 flex-wrap items-center justify-center gap-3 bg-done-tint px-3 py-1 text-done"
+      className="flex shrink-0 flex-wrap items-center justify-center gap-3 bg-accent-tint px-3 py-1 text-accent"
       role="status"
     >
       {texts.app.newBuild.text}

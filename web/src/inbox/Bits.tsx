@@ -20,7 +20,7 @@ export const SeverityMark = ({ of }: { of: Item['severity'] }) => (
 
 const stateLook: Record<Item['state'], Look> = {
   open: { tone: 'attention', icon: 'inbox' },
-  acked: { tone: 'active', icon: 'check' },
+  acked: { tone: 'idle', icon: 'check' },
   snoozed: { tone: 'idle', icon: 'clock' },
   resolved: { tone: 'done', icon: 'checks' },
 }

@@ -11,8 +11,8 @@ const words = sessionsWords.strip
 const looks: Record<StepKind, { fill: string; ground: string; height: number }> = {
   said: { fill: 'fill-accent', ground: 'bg-accent', height: 20 },
   text: { fill: 'fill-active', ground: 'bg-active', height: 14 },
-  tools: { fill: 'fill-done', ground: 'bg-done', height: 9 },
-  thinking: { fill: 'fill-idle', ground: 'bg-idle', height: 5 },
+  tools: { fill: 'fill-idle', ground: 'bg-idle', height: 9 },
+  thinking: { fill: 'fill-line-strong', ground: 'bg-line-strong', height: 5 },
   error: { fill: 'fill-danger', ground: 'bg-danger', height: 24 },
   note: { fill: 'fill-line-strong', ground: 'bg-line-strong', height: 3 },
 }

@@ -3,6 +3,7 @@ import { money, tokens, unknown } from '../app/format'
 import { spend } from '../texts/spend'
 import { type Bar, Bars, type ChartSeries } from '../ui/chart/Bars'
 import type { Look } from '../ui/chart/looks'
+import { hueOf } from '../ui/hue'
 import { Segments } from '../ui/Segments'
 import { CsvButton, costText, Section, tokenText, useNames } from './Bits'
 import { writeCsv } from './csv'
@@ -10,7 +11,7 @@ import { knownOf } from './ledger'
 import type { Ask } from './period'
 import { splitAll, type TimeSeries } from './queries'
 import type { Go } from './search'
-import { type Measure, measured, namesOf, type PartId, partId, type SplitBin, seriesOf } from './split'
+import { keyOf, type Measure, measured, namesOf, type PartId, partId, type SplitBin, seriesOf } from './split'
 import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, usd } from './sums'
 import { TimeTable } from './TimeTable'
 
@@ -71,10 +72,16 @@ export function OverTime({ report, timeSeries, ask, measure, view, go }: Props) 
   )
 }
 
-const colours = ['a', 'b', 'c', 'd', 'e', 'f'] as const satisfies Look[]
+/** The looks of groups that are no agents. */
+const order = [1, 7, 8, 4, 5, 6] as const
+const patterns = [0, 1, 2, 3, 4, 5] as const
 
-/** "No group" and "all others" have neutral looks. */
-export const lookOf = (id: PartId, i: number): Look => (id === 'rest' || id === 'none' ? id : (colours[i] ?? 'rest'))
+/** Agents have their own colors everywhere. "No group" and "all others" are gray. */
+export function lookOf(group: string, id: PartId, i: number): Look {
+  const key = keyOf(id)
+  if (key === null) return { hue: null, pattern: id === 'rest' ? 6 : 0 }
+  return { hue: group === 'agent' ? hueOf(key) : (order[i] ?? null), pattern: patterns[i] ?? 6 }
+}
 
 interface ChartProps {
   report: Report
@@ -91,7 +98,7 @@ function Chart({ report, split, series, name, measure, by }: ChartProps) {
     const list: ChartSeries[] = series.map((id, i) => ({
       id,
       label: name(id),
-      look: lookOf(id, i),
+      look: lookOf(report.group, id, i),
     }))
     const bins = split.map(s => s.bin)
     const bars: Bar[] = split.map((s, i) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { hueOf } from '../ui/hue'
 import { csvTotal, readCsv, writeCsv } from './csv'
 import { agrees } from './download'
 import { lookOf } from './OverTime'
@@ -219,9 +220,10 @@ describe('what has not come yet', () => {
 // "No group" must not stand out more than real groups.
 describe('what belongs to no group', () => {
   it('is grey, and told apart from all the others together', () => {
-    expect(lookOf('none', 1)).toBe('none')
-    expect(lookOf('rest', 6)).toBe('rest')
-    expect(lookOf('=cto', 1)).toBe('b')
+    expect(lookOf('model', 'none', 1)).toEqual({ hue: null, pattern: 0 })
+    expect(lookOf('model', 'rest', 6)).toEqual({ hue: null, pattern: 6 })
+    expect(lookOf('model', '=demo-1', 1)).toEqual({ hue: 7, pattern: 1 })
+    expect(lookOf('agent', '=cto', 1)).toEqual({ hue: hueOf('cto'), pattern: 1 })
   })
 })
 

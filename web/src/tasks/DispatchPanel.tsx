@@ -20,7 +20,7 @@ const words = texts.tasks.dispatch
 type Dispatch = NonNullable<Task['dispatch']>
 
 const looks: Record<Dispatch['state'], Look> = {
-  queued: { tone: 'attention', icon: 'clock' },
+  queued: { tone: 'idle', icon: 'clock' },
   started: { tone: 'active', icon: 'pulse' },
   ended: { tone: 'done', icon: 'check' },
   failed: { tone: 'danger', icon: 'error' },

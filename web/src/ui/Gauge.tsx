@@ -2,7 +2,7 @@
 export function Gauge({ value, of, label }: { value: number | null; of: number | null; label: string }) {
   if (value === null || of === null || of <= 0) return <span className="text-soft text-xs">unknown</span>
   const part = Math.min(1, value / of)
-  const tone = part > 0.9 ? 'fill-danger' : part > 0.75 ? 'fill-attention' : 'fill-active'
+  const tone = part > 0.9 ? 'fill-danger' : part > 0.75 ? 'fill-attention' : 'fill-line-strong'
   return (
     <span className="inline-flex items-center gap-1.5">
       <svg

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Icon, type IconName } from './Icon'
 
-/** The five tones of a status, each with its color. */
+/** The tones of a status. What succeeded is as green as what is live. */
 export type Tone = 'active' | 'idle' | 'attention' | 'danger' | 'done'
 
 /** How a status looks: its tone and icon. */
@@ -12,7 +12,7 @@ const tones: Record<Tone, { icon: IconName; text: string; tint: string }> = {
   idle: { icon: 'sleep', text: 'text-idle', tint: 'bg-idle-tint' },
   attention: { icon: 'warning', text: 'text-attention', tint: 'bg-attention-tint' },
   danger: { icon: 'error', text: 'text-danger', tint: 'bg-danger-tint' },
-  done: { icon: 'check', text: 'text-done', tint: 'bg-done-tint' },
+  done: { icon: 'check', text: 'text-active', tint: 'bg-active-tint' },
 }
 
 interface Props {

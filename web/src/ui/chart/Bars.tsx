@@ -138,7 +138,7 @@ function Drawing({ width, label, series, bars, format, current, describedBy, onF
       role="group"
       width={width}
     >
-      <Textures id={id} />
+      <Textures id={id} looks={series.map(s => s.look)} />
       <Scale format={format} left={left} marks={scale.marks} width={width} y={y} />
       {bars.map((bar, i) => (
         // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: read as an image; the keys only move between bars
@@ -226,15 +226,14 @@ function Column({ bar, series, id, x, slot, y }: ColumnProps) {
   return (
     <>
       {stacked.map(({ from, to }, i) => {
-        const look = series[i]?.look
-        if (from === to || !look) return null
+        if (from === to) return null
         const edge = Math.min(y(from), y(to))
         const size = Math.abs(y(from) - y(to))
         return (
           <rect
             key={series[i]?.id}
             className="stroke-ground"
-            fill={`url(#${id}-${look})`}
+            fill={`url(#${id}-${i})`}
             // At least 1 px, so that every value is visible.
             height={Math.max(1, size)}
             strokeWidth={size > 3 ? 0.75 : 0}

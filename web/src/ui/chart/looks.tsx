@@ -1,55 +1,64 @@
 import { useId } from 'react'
+import type { Hue } from '../hue'
 
-/** Each series has a color and a pattern, so that color alone is never needed. */
-const looks = ['a', 'b', 'c', 'd', 'e', 'f', 'none', 'rest'] as const
-export type Look = (typeof looks)[number]
-
-const fills: Record<Look, string> = {
-  a: 'fill-chart-a',
-  b: 'fill-chart-b',
-  c: 'fill-chart-c',
-  d: 'fill-chart-d',
-  e: 'fill-chart-e',
-  f: 'fill-chart-f',
-  none: 'fill-chart-rest',
-  rest: 'fill-chart-rest',
+/** A series has a color and a pattern, so that color alone is never needed. */
+export interface Look {
+  /** Null is gray, for "no group" and "all others". */
+  hue: Hue | null
+  pattern: Pattern
 }
 
-/** The pattern over the color, in an 8 by 8 square. The first has none. */
-const lines: Record<Look, string> = {
-  a: '',
-  b: 'M-1 9L9 -1M-1 1L1 -1M7 9L9 7',
-  c: 'M0 4H8',
-  d: 'M1 2H3.500M5 6H7.500',
-  e: 'M4 0V8',
-  f: 'M0 4H8M4 0V8',
-  none: '',
-  rest: 'M-1 -1L9 9M-1 7L1 9M7 -1L9 1',
+/** The lines over the color, in an 8 by 8 square. */
+const patterns = [
+  '',
+  'M-1 9L9 -1M-1 1L1 -1M7 9L9 7',
+  'M0 4H8',
+  'M1 2H3.500M5 6H7.500',
+  'M4 0V8',
+  'M0 4H8M4 0V8',
+  'M-1 -1L9 9M-1 7L1 9M7 -1L9 1',
+] as const
+type Pattern = 0 | 1 | 2 | 3 | 4 | 5 | 6
+
+const fills: Record<Hue, string> = {
+  1: 'fill-hue-1',
+  2: 'fill-hue-2',
+  3: 'fill-hue-3',
+  4: 'fill-hue-4',
+  5: 'fill-hue-5',
+  6: 'fill-hue-6',
+  7: 'fill-hue-7',
+  8: 'fill-hue-8',
 }
+
+/** Returns the class that fills a shape with a color. */
+export const fillOf = (hue: Hue | null): string => (hue === null ? 'fill-chart-rest' : fills[hue])
 
 function Texture({ look, id }: { look: Look; id: string }) {
+  const lines = patterns[look.pattern]
   return (
     <pattern height="8" id={id} patternUnits="userSpaceOnUse" width="8">
-      <rect className={fills[look]} height="8" width="8" />
-      {lines[look] && (
+      <rect className={fillOf(look.hue)} height="8" width="8" />
+      {lines && (
         <path
           className="stroke-ground"
-          d={lines[look]}
+          d={lines}
           fill="none"
           strokeOpacity={0.7}
-          strokeWidth={look === 'd' ? 2.5 : 1.25}
+          strokeWidth={look.pattern === 3 ? 2.5 : 1.25}
         />
       )}
     </pattern>
   )
 }
 
-/** The pattern definitions of one chart. `id` makes their IDs unique. */
-export function Textures({ id }: { id: string }) {
+/** The pattern definitions of one chart: `{id}-{index}` for each series. */
+export function Textures({ id, looks }: { id: string; looks: readonly Look[] }) {
   return (
     <defs>
-      {looks.map(look => (
-        <Texture key={look} id={`${id}-${look}`} look={look} />
+      {looks.map((look, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the index is the name of the pattern
+        <Texture key={i} id={`${id}-${i}`} look={look} />
       ))}
     </defs>
   )
