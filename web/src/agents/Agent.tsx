@@ -6,6 +6,8 @@ import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { agents as agentTexts } from '../texts/agents'
 import { buttonClass } from '../ui/Button'
+import { canDraw } from '../ui/canDraw'
+import { Face } from '../ui/Face'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Icon } from '../ui/Icon'
 import { TextLink } from '../ui/TextLink'
@@ -56,11 +58,12 @@ export function AgentPage() {
 
 function Parts({ page }: { page: AgentDetails }) {
   return (
-    <div className="flex max-w-7xl flex-col gap-5 px-4 pb-8">
-      <header className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-        <h2 className="wrap-anywhere font-semibold text-lg">
-          {page.emoji && <bdi aria-hidden="true">{page.emoji} </bdi>}
+    <div className="flex max-w-page flex-col gap-5 px-4 pb-8">
+      <header className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <Face agent={page.agent_id} name={page.name} size="lg" />
+        <h2 className="wrap-anywhere font-semibold text-xl">
           <bdi>{page.name}</bdi>
+          {page.emoji && canDraw(page.emoji) && <bdi aria-hidden="true"> {page.emoji}</bdi>}
         </h2>
         <bdi className="key text-soft">{page.agent_id}</bdi>
         <PresenceMark of={page} />

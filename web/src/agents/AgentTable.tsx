@@ -4,6 +4,7 @@ import { cost } from '../app/format'
 import { texts } from '../texts'
 import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
+import { AgentName } from '../ui/Face'
 import { Badge } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { sessionHref, standupHref, TextLink } from '../ui/TextLink'
@@ -27,9 +28,8 @@ export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpe
         label: f.agent,
         width: 'minmax(9rem,1fr)',
         cell: a => (
-          <span className="flex items-baseline gap-2">
-            {a.emoji && <bdi aria-hidden="true">{a.emoji}</bdi>}
-            <bdi className="truncate font-medium">{a.name}</bdi>
+          <span className="flex min-w-0 items-center gap-2">
+            <AgentName className="font-medium" id={a.agent_id} name={a.name} />
             <span className="key text-soft">{a.agent_id}</span>
           </span>
         ),

@@ -5,6 +5,8 @@ import { dayIn } from '../app/days'
 import { cost, moment, tokens, unknown } from '../app/format'
 import { keptUntil } from '../spend/ledger'
 import { agents as agentTexts } from '../texts/agents'
+import { fillOf } from '../ui/chart/looks'
+import { hueOf } from '../ui/hue'
 import { bars, daysUntil, shareOf } from './agent'
 import { dayQuery } from './queries'
 
@@ -85,7 +87,7 @@ function Days({ id, zone, from }: { id: string; zone: string; from: string }) {
                 <span className="flex items-center gap-2">
                   <svg aria-hidden="true" className="h-3 min-w-8 grow" preserveAspectRatio="none" viewBox="0 0 100 12">
                     <rect className="fill-hover" height="1" width="100" y="11" />
-                    <rect className="fill-accent" height="12" width={lengths[i] ?? 0} />
+                    <rect className={fillOf(hueOf(id))} height="12" width={lengths[i] ?? 0} />
                   </svg>
                   <span className="w-28 text-right">{r.cost ? cost(r.cost) : asked[i]?.isPending ? '…' : unknown}</span>
                 </span>

@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useRef } from 'react'
 import { agents as agentTexts } from '../texts/agents'
+import { AgentName } from '../ui/Face'
 import { State } from '../ui/State'
 import { useLinkKeys } from '../ui/useLinkKeys'
 import { Answer } from '../ui/Views'
-import { type Agent, calledAs, type Place, treeOf } from './agent'
+import { type Agent, type Place, treeOf } from './agent'
 import { PresenceMark } from './Bits'
 import { oneQuery, teamsQuery } from './queries'
 
@@ -82,7 +83,7 @@ function Row({ place, note }: { place: Place; note?: string }) {
       params={{ agentId: place.id }}
       to="/agents/$agentId"
     >
-      <bdi className="font-medium">{calledAs(place.agent)}</bdi>
+      <AgentName className="font-medium" id={place.id} name={place.agent.name} />
       {note && <span className="text-soft text-xs">{note}</span>}
       <PresenceMark of={place.agent} />
       <Current id={place.id} />

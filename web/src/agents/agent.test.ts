@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Schemas } from '../api/client'
 import { agents as words } from '../texts/agents'
-import { type Agent, bars, calledAs, daysUntil, shareOf, treeOf } from './agent'
+import { type Agent, bars, daysUntil, shareOf, treeOf } from './agent'
 import { wordOf } from './Bits'
 
 const agent = (id: string): Agent =>
@@ -88,12 +88,5 @@ describe('the word for how present an agent is', () => {
     expect(wordOf(of('offline', false))).toBe('offline')
     expect(wordOf(of('idle', true))).toBe('idle')
     expect(wordOf(of('active', true, true))).toBe('stalled')
-  })
-})
-
-describe('a name', () => {
-  it('has the drawing that the agent chose', () => {
-    expect(calledAs({ name: 'CTO', emoji: '🔧', agent_id: 'cto' })).toBe('🔧 CTO')
-    expect(calledAs({ name: '', emoji: null, agent_id: 'cto' })).toBe('cto')
   })
 })

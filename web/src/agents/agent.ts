@@ -42,10 +42,6 @@ export function treeOf(
   return { branches, alone: agents.filter(a => !named.has(a.agent_id)) }
 }
 
-/** Returns the agent's name with its emoji, or its ID. */
-export const calledAs = (a: Pick<Agent, 'name' | 'emoji' | 'agent_id'>): string =>
-  `${a.emoji ? `${a.emoji} ` : ''}${a.name || a.agent_id}`
-
 /** Returns the number of tasks that are not done. */
 export const openTasks = (d: Schemas['AgentDesk']): number =>
   d.open.backlog + d.open.todo + d.open.in_progress + d.open.review

@@ -53,13 +53,9 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
       {
         id: 'agent',
         label: f.agent,
-        width: '4.25rem',
+        width: '6rem',
         card: 'plain',
-        cell: j => (
-          <span className="truncate">
-            <AgentName id={j.agentId} />
-          </span>
-        ),
+        cell: j => <AgentName id={j.agentId} />,
       },
       {
         id: 'times',

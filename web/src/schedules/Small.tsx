@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { useAgentNames } from '../sessions/Bits'
+import { AgentName as Named } from '../ui/Face'
 import { Scroller } from '../ui/Scroller'
 
 export const cell = 'py-1 pr-4 align-top whitespace-nowrap'
@@ -24,5 +25,5 @@ export function Wide({ label, heads, children }: { label: string; heads: readonl
   )
 }
 
-/** The name of an agent, or its ID if unknown. */
-export const AgentName = ({ id }: { id: string }) => <bdi>{useAgentNames().get(id) || id}</bdi>
+/** The face and name of an agent, or its ID if unknown. */
+export const AgentName = ({ id }: { id: string }) => <Named id={id} name={useAgentNames().get(id) || id} />

@@ -5,6 +5,7 @@ import { queries } from '../app/queries'
 import { useGo } from '../app/useGo'
 import { settings } from '../texts/settings'
 import { Button, buttonClass } from '../ui/Button'
+import { Face } from '../ui/Face'
 import { State } from '../ui/State'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { AgentAccount, other } from './AgentAccount'
@@ -83,6 +84,7 @@ function Row({ row, open, go }: { row: AgentRow; open: boolean; go: Go }) {
   return (
     <li data-agent={agentId}>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5">
+        <Face agent={agentId} name={name} size="md" />
         <div className="min-w-0 grow basis-40">
           <p className="wrap-anywhere font-medium">
             <bdi>{name}</bdi> <span className="wrap-anywhere font-mono font-normal text-soft text-xs">{agentId}</span>

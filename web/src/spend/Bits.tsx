@@ -5,6 +5,7 @@ import { grouped, money, tokens, unknown } from '../app/format'
 import { queries } from '../app/queries'
 import { spend } from '../texts/spend'
 import { Button } from '../ui/Button'
+import { AgentName } from '../ui/Face'
 import { sayFailed } from '../ui/toast'
 import { keyOf, type PartId } from './split'
 import { type Amounts, costOf, tokensOf } from './sums'
@@ -65,7 +66,7 @@ export function useNames(group: string): (id: PartId) => string {
   )
 }
 
-/** The name of a group; tasks are links. */
+/** The name of a group; tasks are links, agents have their faces. */
 export function GroupName({ id, group, name }: { id: PartId; group: string; name: string }) {
   const key = keyOf(id)
   if (group === 'task' && key !== null) {
@@ -75,6 +76,7 @@ export function GroupName({ id, group, name }: { id: PartId; group: string; name
       </Link>
     )
   }
+  if (group === 'agent' && key !== null) return <AgentName id={key} name={name} />
   return (
     <bdi className={key === null ? 'text-soft' : ''} title={key ?? name}>
       {name}

@@ -2,6 +2,7 @@ import { useTicking } from '../app/clock'
 import { day, moment } from '../app/format'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
+import { Face } from '../ui/Face'
 import { Badge, type Look, State } from '../ui/State'
 import type { Status, Task, TaskCard } from './task'
 
@@ -31,13 +32,26 @@ export const StatusMark = ({ of }: { of: Status }) => <State {...statusLook[of]}
 export const nameOf = (id: string | null, people: ReadonlyMap<string, Person>): string =>
   id === null ? words.unassigned : (people.get(id)?.name ?? words.somebody)
 
-/** The due date; red if the task is overdue. */
-export function Due({ task }: { task: TaskCard }) {
+/** The face and name of the assignee, or that nobody is. */
+export function Holder({ of, people }: { of: string | null; people: ReadonlyMap<string, Person> }) {
+  const name = nameOf(of, people)
+  if (of === null) return <span className="truncate text-soft">{name}</span>
+  return (
+    <span className="inline-flex min-w-0 max-w-full items-center gap-1.5">
+      <Face agent={people.get(of)?.agent ?? null} name={name} />
+      <bdi className="truncate">{name}</bdi>
+    </span>
+  )
+}
+
+/** The due date; red if the task is overdue. On a background unless `plain`. */
+export function Due({ task, plain = false }: { task: TaskCard; plain?: boolean }) {
   const late = useTicking(now => task.due_at !== null && task.status !== 'done' && Date.parse(task.due_at) < now)
   if (task.due_at === null) return null
+  const Mark = plain ? State : Badge
   return (
-    <Badge icon="clock" title={`${words.fields.due} ${moment(task.due_at)}`} tone={late ? 'danger' : 'idle'}>
+    <Mark icon="clock" title={`${words.fields.due} ${moment(task.due_at)}`} tone={late ? 'danger' : 'idle'}>
       {late ? `${words.overdue} ${day(task.due_at)}` : day(task.due_at)}
-    </Badge>
+    </Mark>
   )
 }

@@ -7,7 +7,7 @@ import { MenuButton, useSharedMenu } from '../ui/SharedMenu'
 import { Chip } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { useActions } from './actions'
-import { Due, nameOf, PriorityMark, StatusMark } from './Bits'
+import { Due, Holder, PriorityMark, StatusMark } from './Bits'
 import { Bulk } from './Bulk'
 import type { TaskSearch } from './search'
 import { sorted, type TaskCard } from './task'
@@ -87,9 +87,9 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
       {
         id: 'assignee',
         label: f.assignee,
-        width: '7rem',
+        width: '8rem',
         card: 'plain',
-        cell: t => <bdi className="truncate">{nameOf(t.assignee_id, people)}</bdi>,
+        cell: t => <Holder of={t.assignee_id} people={people} />,
       },
       { id: 'age', label: f.age, width: '6rem', sort: 'age', cell: t => <Age at={t.moved_at} /> },
       { id: 'due', label: f.due, width: '10.5rem', sort: 'due', card: 'plain', cell: t => <Due task={t} /> },

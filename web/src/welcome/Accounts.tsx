@@ -6,6 +6,7 @@ import { emailOf, useCreateAgent } from '../settings/AgentAccount'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
 import { Button } from '../ui/Button'
+import { AgentName } from '../ui/Face'
 import { State } from '../ui/State'
 import { type Known, standing, withoutAccount } from './steps'
 
@@ -58,7 +59,7 @@ export function Accounts({ known }: { known: Known }) {
                 type="checkbox"
               />
               <span className="wrap-anywhere min-w-0">
-                <bdi>{a.name}</bdi>{' '}
+                <AgentName id={a.agent_id} name={a.name} />{' '}
                 <span className="wrap-anywhere font-mono text-soft text-xs">{emailOf(a.agent_id)}</span>
               </span>
             </label>
@@ -69,7 +70,7 @@ export function Accounts({ known }: { known: Known }) {
         <ul className="flex flex-col gap-1">
           {having.map(a => (
             <li className="flex flex-wrap items-center gap-x-1.5" key={a.agent_id}>
-              <bdi>{a.name}</bdi> <State tone="done">{words.has}</State>
+              <AgentName id={a.agent_id} name={a.name} /> <State tone="done">{words.has}</State>
             </li>
           ))}
         </ul>
