@@ -7,6 +7,7 @@ import { isNobody, queries } from '../app/queries'
 import { activeRunsQuery, soFar } from '../spend/activeRuns'
 import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
+import { Face } from '../ui/Face'
 import { Flash } from '../ui/Flash'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Gauge } from '../ui/Gauge'
@@ -48,6 +49,7 @@ export function Agents({ className }: { className: string }) {
                 return (
                   <li key={a.agent_id} className="flex min-w-0 flex-col gap-1 border-line border-r border-b p-3">
                     <p className="flex items-center gap-2">
+                      <Face agent={a.agent_id} name={a.name} />
                       <TextLink
                         className="min-w-0 truncate font-semibold hover:underline"
                         href={`/agents/${encodeURIComponent(a.agent_id)}`}

@@ -5,6 +5,7 @@ import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
+import { AgentName } from '../ui/Face'
 import type { TableColumn } from '../ui/Table'
 import { Empty, Failed, NoneFit, Skeleton, Stale } from '../ui/Views'
 import { costOf, EndMark, kindName, modelName, NameAndLast, TaskLink, useAgentNames } from './Bits'
@@ -81,7 +82,7 @@ function Below({ of: a, agents }: { of: Archived; agents: ReadonlyMap<string, st
   return (
     <span className="flex min-w-0 items-center gap-2 text-soft text-xs">
       <EndMark of={a} />
-      <bdi className="truncate">{agents.get(a.agent_id) ?? a.agent_id}</bdi>
+      <AgentName id={a.agent_id} name={agents.get(a.agent_id) ?? a.agent_id} />
       <span className="shrink-0">{costOf(a)}</span>
       <Age at={a.last_at} className="ml-auto shrink-0" />
     </span>
@@ -100,7 +101,7 @@ const columnsOf = (agents: ReadonlyMap<string, string>): TableColumn<Archived>[]
     id: 'agent',
     label: f.agent,
     width: '7rem',
-    cell: a => <bdi className="truncate">{agents.get(a.agent_id) ?? (a.agent_id || words.noAgent)}</bdi>,
+    cell: a => (a.agent_id ? <AgentName id={a.agent_id} name={agents.get(a.agent_id) ?? a.agent_id} /> : words.noAgent),
   },
   { id: 'kind', label: f.kind, width: '6.5rem', cell: a => <bdi className="truncate">{kindName(a.kind)}</bdi> },
   { id: 'task', label: f.task, width: '6rem', cell: a => <TaskLink of={a.key} /> },

@@ -6,6 +6,7 @@ import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { Button, buttonClass } from '../ui/Button'
+import { AgentName } from '../ui/Face'
 import { Flash } from '../ui/Flash'
 import { Gauge } from '../ui/Gauge'
 import type { TableColumn } from '../ui/Table'
@@ -104,7 +105,13 @@ function List({ rows, search, go, away }: Props & { rows: Session[]; away: boole
   const stop = useCallback(
     (s: Session) =>
       mayStop && s.active ? (
-        <Button aria-label={words.stopNamed(nameOf(s))} icon="blocked" look="danger" onClick={() => askStop(s)}>
+        <Button
+          aria-label={words.stopNamed(nameOf(s))}
+          className="h-6! pointer-coarse:h-8!"
+          icon="blocked"
+          look="danger"
+          onClick={() => askStop(s)}
+        >
           {words.stop}
         </Button>
       ) : null,
@@ -147,7 +154,7 @@ function Below({ of: s, stop, agents }: { of: Session; stop: React.ReactNode; ag
       <Flash of={standing(s)}>
         <StandingMark of={s} />
       </Flash>
-      <bdi className="truncate">{agents.get(s.agent_id) ?? s.agent_id}</bdi>
+      <AgentName id={s.agent_id} name={agents.get(s.agent_id) ?? s.agent_id} />
       <Flash className="shrink-0" of={costOf(s)}>
         {costOf(s)}
       </Flash>
@@ -182,7 +189,8 @@ function useColumns(
       id: 'agent',
       label: f.agent,
       width: '7rem',
-      cell: s => <bdi className="truncate">{agents.get(s.agent_id) ?? (s.agent_id || words.noAgent)}</bdi>,
+      cell: s =>
+        s.agent_id ? <AgentName id={s.agent_id} name={agents.get(s.agent_id) ?? s.agent_id} /> : words.noAgent,
     },
     { id: 'kind', label: f.kind, width: '6.5rem', cell: s => <bdi className="truncate">{kindName(s.kind)}</bdi> },
     { id: 'task', label: f.task, width: '6rem', cell: s => <TaskLink of={s.key} /> },

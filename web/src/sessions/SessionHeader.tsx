@@ -6,6 +6,7 @@ import { leads, useMe } from '../app/queries'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { Button, buttonClass } from '../ui/Button'
+import { AgentName } from '../ui/Face'
 import { Gauge } from '../ui/Gauge'
 import { Icon } from '../ui/Icon'
 import { Badge } from '../ui/State'
@@ -54,7 +55,7 @@ function Frame({
       </div>
       <dl className="flex flex-wrap items-center gap-x-4 gap-y-0.5 text-xs">
         <Fact label={f.agent}>
-          <bdi>{agents.get(s.agent_id) ?? (s.agent_id || words.noAgent)}</bdi>
+          {s.agent_id ? <AgentName id={s.agent_id} name={agents.get(s.agent_id) ?? s.agent_id} /> : words.noAgent}
         </Fact>
         <Fact label={job ? words.job : f.kind}>
           <bdi>{job ? (jobs?.get(job) ?? kindName(s.kind)) : kindName(s.kind)}</bdi>

@@ -3,6 +3,7 @@ import { day, money, tokens, unknown } from '../app/format'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { Clock } from '../ui/Clock'
+import { Face } from '../ui/Face'
 import { Icon, type IconName } from '../ui/Icon'
 import { Markdown } from '../ui/Markdown'
 import type { Outbox, Outgoing } from './outbox'
@@ -18,6 +19,8 @@ interface Props {
   step: Step
   /** The agent's name, or empty. */
   speaker: string
+  /** The agent's ID, or empty. */
+  agent: string
   /** IDs of expanded steps, and of calls within them. */
   isOpen: ReadonlySet<string>
   onToggle: (id: string) => void
@@ -25,7 +28,7 @@ interface Props {
 }
 
 /** One step of a transcript. Memoized, so that scrolling doesn't render visible steps again. */
-export const StepView = memo(function StepView({ step, speaker, isOpen, onToggle, outbox }: Props) {
+export const StepView = memo(function StepView({ step, speaker, agent, isOpen, onToggle, outbox }: Props) {
   const open = isOpen.has(step.id)
   if (step.kind === 'said' && step.prompt)
     return (
@@ -78,13 +81,13 @@ export const StepView = memo(function StepView({ step, speaker, isOpen, onToggle
         </div>
       )
     default:
-      return <Said onToggle={onToggle} open={open} outbox={outbox} speaker={speaker} step={step} />
+      return <Said agent={agent} onToggle={onToggle} open={open} outbox={outbox} speaker={speaker} step={step} />
   }
 })
 
-type SaidProps = Pick<Props, 'step' | 'speaker' | 'onToggle' | 'outbox'> & { open: boolean }
+type SaidProps = Pick<Props, 'step' | 'speaker' | 'agent' | 'onToggle' | 'outbox'> & { open: boolean }
 
-function Said({ step, speaker, open, onToggle, outbox }: SaidProps) {
+function Said({ step, speaker, agent, open, onToggle, outbox }: SaidProps) {
   const asked = step.kind === 'said'
   const long = step.text.length > longText && !open
   return (
@@ -92,6 +95,7 @@ function Said({ step, speaker, open, onToggle, outbox }: SaidProps) {
       className={`px-3 py-1.5 ${asked ? 'border-accent border-l-2 bg-accent-tint' : 'border-transparent border-l-2'}`}
     >
       <p className="mb-0.5 flex items-center gap-2 text-xs">
+        {step.role === 'assistant' && agent && <Face agent={agent} name={speaker} />}
         <span className={asked ? 'font-medium text-accent' : 'font-medium text-soft'}>
           <bdi>{asked ? (step.sender ?? w.user) : step.role === 'assistant' ? speaker || w.assistant : step.role}</bdi>
         </span>

@@ -162,7 +162,14 @@ export function TranscriptView({ transcript, name, title, agent, live, outbox, e
                     style={{ transform: `translateY(${v.start}px)` }}
                     tabIndex={-1}
                   >
-                    <StepView isOpen={open} onToggle={toggle} outbox={outbox} speaker={speaker} step={step} />
+                    <StepView
+                      agent={agent}
+                      isOpen={open}
+                      onToggle={toggle}
+                      outbox={outbox}
+                      speaker={speaker}
+                      step={step}
+                    />
                   </div>
                 )
               )

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { standups } from '../texts/standups'
+import { AgentName } from '../ui/Face'
 import { Icon } from '../ui/Icon'
 import { Badge, type Look } from '../ui/State'
 import { dayText, Long, Part, TaskLink } from './Bits'
@@ -67,7 +68,8 @@ function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
         </Badge>
       </div>
       <p className="text-soft text-xs">
-        <bdi>{nameOf(b.agent_id)}</bdi> <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
+        <AgentName className="align-middle" id={b.agent_id} name={nameOf(b.agent_id)} />{' '}
+        <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
         {b.task && (
           <>
             {' · '}

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { queries } from '../app/queries'
 import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
+import { AgentName } from '../ui/Face'
 import { State } from '../ui/State'
 import { ReportMark } from './Bits'
 import { progressSentence } from './progress'
@@ -34,12 +35,12 @@ export function ProgressOf({ standup, nameOf }: { standup: Standup; nameOf: Name
         <ol className="flex flex-wrap gap-x-5 gap-y-1">
           {standup.reports.map(r => (
             <li key={r.agent_id} className="flex min-w-0 items-center gap-1.5">
-              <bdi className="truncate">{nameOf(r.agent_id)}</bdi>
+              <AgentName id={r.agent_id} name={nameOf(r.agent_id)} />
               <ReportMark of={r.status} />
             </li>
           ))}
           <li className="flex min-w-0 items-center gap-1.5">
-            <bdi className="truncate">{nameOf(standup.facilitator)}</bdi>
+            <AgentName id={standup.facilitator} name={nameOf(standup.facilitator)} />
             <State icon={reviews ? 'pulse' : 'sleep'} tone={reviews ? 'active' : 'idle'}>
               {words.review}: {reviews ? words.reads : words.waiting}
             </State>

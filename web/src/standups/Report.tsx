@@ -5,6 +5,7 @@ import { texts } from '../texts'
 import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
+import { AgentName } from '../ui/Face'
 import { Long, ReportMark } from './Bits'
 import { Evidence } from './Evidence'
 import type { Report, Standup } from './standup'
@@ -33,8 +34,8 @@ export function ReportOf({ standup, report: r, name, unfolded, onFold, onFile }:
       id={`of-${r.agent_id}`}
     >
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <h4 className="min-w-0 truncate font-semibold" id={`report-${r.agent_id}`}>
-          <bdi>{name}</bdi>
+        <h4 className="flex min-w-0 font-semibold" id={`report-${r.agent_id}`}>
+          <AgentName id={r.agent_id} name={name} />
         </h4>
         <ReportMark of={r.status} over={standup.status !== 'running'} />
         <span className="text-soft text-xs">

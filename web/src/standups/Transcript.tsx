@@ -2,6 +2,7 @@ import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import { moment, moments } from '../app/format'
 import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
+import { AgentName } from '../ui/Face'
 import { Badge } from '../ui/State'
 import { Long, ReportMark } from './Bits'
 import { conversation, type Line, type Said, type Standup } from './standup'
@@ -98,7 +99,11 @@ function Entry({ of: s, facilitator, zone, calls }: EntryProps) {
         <time dateTime={l.at} title={moments(l.at, zone)}>
           {time}
         </time>
-        <bdi className="font-medium text-ink">{calls(l.from)}</bdi>
+        {l.from === 'wardroom' || isNote ? (
+          <bdi className="font-medium text-ink">{calls(l.from)}</bdi>
+        ) : (
+          <AgentName className="font-medium text-ink" id={l.from} name={calls(l.from)} />
+        )}
         {l.to !== 'team' && (
           <span>
             {words.to} <bdi>{calls(l.to)}</bdi>

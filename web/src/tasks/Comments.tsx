@@ -2,9 +2,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, newKey, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
+import { usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
+import { Face } from '../ui/Face'
 import { TextArea } from '../ui/Field'
 import { Markdown } from '../ui/Markdown'
 import { SubmitForm } from '../ui/SubmitForm'
@@ -21,6 +23,7 @@ const atOnce = 30
 /** The comments of a task, and a form to add one. */
 export function Comments({ task }: { task: Task }) {
   const asked = useQuery(commentsQuery(task.id))
+  const people = usePeople()
   const [shown, setShown] = useState(atOnce)
   return (
     <div className="flex flex-col gap-3">
@@ -37,7 +40,7 @@ export function Comments({ task }: { task: Task }) {
               )}
               <ol className="flex flex-col gap-3">
                 {comments.slice(-shown).map(c => (
-                  <Said key={c.id} comment={c} />
+                  <Said key={c.id} agent={people.get(c.author_id ?? '')?.agent ?? null} comment={c} />
                 ))}
               </ol>
             </>
@@ -49,9 +52,10 @@ export function Comments({ task }: { task: Task }) {
   )
 }
 
-const Said = ({ comment: c }: { comment: Schemas['TaskComment'] }) => (
+const Said = ({ comment: c, agent }: { comment: Schemas['TaskComment']; agent: string | null }) => (
   <li>
-    <p className="mb-0.5 text-soft text-xs">
+    <p className="mb-0.5 flex items-center gap-1.5 text-soft text-xs">
+      <Face agent={agent} name={c.author_name} />
       <bdi className="font-medium text-ink">{c.author_name}</bdi> · <Age at={c.created_at} />
       {c.edited_at && ` · ${words.edited}`}
     </p>

@@ -4,6 +4,7 @@ import type { Schemas } from '../api/client'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
+import { Face } from '../ui/Face'
 import { LoadMore } from '../ui/LoadMore'
 import { Markdown } from '../ui/Markdown'
 import { type Look, State } from '../ui/State'
@@ -56,6 +57,7 @@ function Row({ report: r, people }: { report: Report; people: ReadonlyMap<string
     <li>
       <p className="mb-0.5 flex flex-wrap items-center gap-x-1.5 text-soft text-xs">
         <State {...looks[r.kind]}>{words.reportKind[r.kind]}</State>·{' '}
+        {r.agent && <Face agent={r.agent} name={agentName(r.agent, people)} />}
         <bdi className="font-medium text-ink">{r.agent ? agentName(r.agent, people) : r.author}</bdi> ·{' '}
         <Age at={r.at} />
       </p>
