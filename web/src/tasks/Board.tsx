@@ -1,8 +1,10 @@
 import { monitorForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
+import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useKeys } from '../app/keys'
 import type { Person } from '../app/queries'
+import { activeRunsQuery } from '../spend/activeRuns'
 import { texts } from '../texts'
 import { useSharedMenu } from '../ui/SharedMenu'
 import { useActions } from './actions'
@@ -26,6 +28,8 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
     const all = sorted(tasks, 'position')
     return new Map<Status, TaskCard[]>(statuses.map(s => [s, all.filter(t => t.status === s)]))
   }, [tasks])
+  const runs = useQuery(activeRunsQuery).data?.runs
+  const running = useMemo(() => new Set(runs?.flatMap(r => r.task_key ?? [])), [runs])
   const { move, step, menu } = useActions()
   const [onMenu, shared] = useSharedMenu()
   const [current, setCurrent] = useState<Current>({ id: '', focus: 0 })
@@ -123,6 +127,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
           onOpen={onOpen}
           opened={opened}
           people={people}
+          running={running}
           status={s}
           tasks={columns.get(s) ?? []}
         />

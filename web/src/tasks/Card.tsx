@@ -9,8 +9,8 @@ import { Age } from '../ui/Age'
 import { Icon } from '../ui/Icon'
 import type { MenuGroup } from '../ui/Menu'
 import { MenuButton, type OpenMenu } from '../ui/SharedMenu'
-import { Badge, Chip } from '../ui/State'
-import { Due, nameOf, PriorityMark } from './Bits'
+import { Badge, State } from '../ui/State'
+import { Due, Holder, PriorityMark } from './Bits'
 import { costOf } from './dispatch'
 import type { TaskCard } from './task'
 
@@ -20,6 +20,8 @@ interface Props {
   task: TaskCard
   people: ReadonlyMap<string, Person>
   opened: boolean
+  /** Whether a run on this task is in progress. */
+  running: boolean
   /** Takes the focus when this number changes and is above 0. */
   focus: number
   onFocus: () => void
@@ -59,9 +61,8 @@ function useDrag(task: TaskCard) {
 }
 
 export const Card = memo(
-  function Card({ task, people, opened, focus, onFocus, onTake, onOpen, menu, onMenu }: Props) {
+  function Card({ task, people, opened, running, focus, onFocus, onTake, onOpen, menu, onMenu }: Props) {
     const { ref, edge, dragged } = useDrag(task)
-    const cost = costOf(task)
     useEffect(() => {
       if (focus > 0 && onTake(focus)) ref.current?.querySelector('a')?.focus()
     }, [focus, onTake, ref])
@@ -93,41 +94,63 @@ export const Card = memo(
             <MenuButton groups={menu} label={words.actions(task.key)} onMenu={onMenu} />
           </span>
         </div>
-        {(task.blocked || task.waiting_on > 0 || task.due_at) && (
-          <div className="mt-1 flex flex-wrap gap-1">
-            {task.blocked && (
-              <Badge icon="blocked" title={task.blocked.reason} tone="danger">
-                {task.blocked.reason}
-              </Badge>
-            )}
-            {task.waiting_on > 0 && (
-              <Badge icon="dependency" tone="attention">
-                {words.waits(task.waiting_on)}
-              </Badge>
-            )}
-            <Due task={task} />
-          </div>
-        )}
-        <div className="mt-1.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-soft text-xs">
-          <span className="key">{task.key}</span>
-          <PriorityMark of={task.priority} />
-          {task.tags?.slice(0, 3).map(tag => (
-            <Chip key={tag}>{tag}</Chip>
-          ))}
-          {task.comment_count > 0 && (
-            <span className="inline-flex items-center gap-0.5" title={words.comments}>
-              <Icon className="size-3.5" name="comment" />
-              {task.comment_count}
+        {task.blocked && (
+          <p className="mt-1 flex gap-1 text-danger text-xs" title={task.blocked.reason}>
+            <Icon className="mt-px size-3.5" name="blocked" />
+            <span className="wrap-anywhere line-clamp-2">
+              <span className="sr-only">{words.fields.blocked}: </span>
+              <bdi>{task.blocked.reason}</bdi>
             </span>
-          )}
-          {cost !== null && <span title={words.cost}>{cost}</span>}
-          <span className="ml-auto inline-flex min-w-0 items-center gap-1">
-            <span className="max-w-24 truncate">{nameOf(task.assignee_id, people)}</span>·<Age at={task.moved_at} />
+          </p>
+        )}
+        {task.waiting_on > 0 && (
+          <p className="mt-1 text-xs">
+            <State icon="dependency" tone="attention">
+              {words.waits(task.waiting_on)}
+            </State>
+          </p>
+        )}
+        <Facts task={task} />
+        <p className="mt-1.5 flex min-h-5 items-center gap-1.5 text-soft text-xs">
+          <Holder of={task.assignee_id} people={people} />
+          <span className="shrink-0" title={words.fields.age}>
+            <Age at={task.moved_at} />
           </span>
-        </div>
+          <span className="ml-auto flex shrink-0 items-center gap-1.5">
+            {task.comment_count > 0 && (
+              <span className="inline-flex items-center gap-0.5" title={words.comments}>
+                <Icon className="size-3.5" name="comment" />
+                {task.comment_count}
+              </span>
+            )}
+            {running && <Badge tone="active">{words.running}</Badge>}
+          </span>
+        </p>
       </article>
     )
   },
   // The callbacks differ on each render but do the same.
-  (a, b) => a.task === b.task && a.people === b.people && a.opened === b.opened && a.focus === b.focus,
+  (a, b) =>
+    a.task === b.task &&
+    a.people === b.people &&
+    a.opened === b.opened &&
+    a.running === b.running &&
+    a.focus === b.focus,
 )
+
+/** Key, priority, due date, and cost, on one line if there is room. */
+function Facts({ task }: { task: TaskCard }) {
+  const cost = costOf(task)
+  return (
+    <p className="mt-1 flex min-h-4 flex-wrap items-center gap-x-2 text-soft text-xs">
+      <span className="key">{task.key}</span>
+      <PriorityMark of={task.priority} />
+      <Due plain task={task} />
+      {cost !== null && (
+        <span className="ml-auto" title={words.cost}>
+          {cost}
+        </span>
+      )}
+    </p>
+  )
+}

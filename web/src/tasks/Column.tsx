@@ -24,6 +24,8 @@ interface Props {
   tasks: readonly TaskCard[]
   people: ReadonlyMap<string, Person>
   opened: string | undefined
+  /** The keys of the tasks with a run in progress. */
+  running: ReadonlySet<string>
   current: Current
   onCurrent: (current: Current) => void
   /** Called by a card that is offered the focus. */
@@ -34,7 +36,19 @@ interface Props {
 }
 
 /** A virtualized column with its name and number of tasks. */
-export function Column({ status, tasks, people, opened, current, onCurrent, onTake, onOpen, menu, onMenu }: Props) {
+export function Column({
+  status,
+  tasks,
+  people,
+  opened,
+  running,
+  current,
+  onCurrent,
+  onTake,
+  onOpen,
+  menu,
+  onMenu,
+}: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const latest = useRef(tasks)
   latest.current = tasks
@@ -43,7 +57,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onTa
   const rows = useVirtualizer({
     count: tasks.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => 84,
+    estimateSize: () => 96,
     getItemKey: i => tasks[i]?.id ?? i,
     overscan: drawn ? 6 : 0,
     gap: 6,
@@ -113,6 +127,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onTa
                     onTake={onTake}
                     opened={task.key === opened}
                     people={people}
+                    running={running.has(task.key)}
                     task={task}
                   />
                 </div>

@@ -100,6 +100,7 @@ export const tasks = {
   changed: (key: string) => `${key} updated`,
   couldNot: (key: string) => `Couldn’t update ${key}`,
   waits: (n: number) => (n === 1 ? 'Waiting for 1 task' : `Waiting for ${n} tasks`),
+  running: 'Running',
   comments: 'Comments',
   commentsWhat: 'comments',
   history: 'History',
