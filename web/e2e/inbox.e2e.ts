@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, looks, phone, sizes } from './browser.ts'
 import { call } from './demo.ts'
+import { choose } from './fields.ts'
 import { demo, opened, setUp } from './fixture.ts'
 
 const escalation = 'TASK-7 is stuck: The card on file at the certificate authority has expired'
@@ -179,7 +180,7 @@ describe('an item', () => {
     // The focus moves to the next item.
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe(escalation)
     await expect.poll(() => stateOf('Put off')).toBe('snoozed')
-    await page.getByLabel('Status', { exact: true }).selectOption('snoozed')
+    await choose(page.getByLabel('Status', { exact: true }), 'snoozed')
     await page.waitForURL('**/inbox?state=snoozed')
     await page.reload()
     await row(page, 'Put off').getByText('Snoozed').waitFor()
@@ -199,11 +200,12 @@ describe('an item', () => {
       .getByRole('button', { name: /^Snooze/ })
       .click()
     await page.getByRole('menuitem', { name: 'Pick a time' }).click()
-    await page.getByLabel('Snooze until').fill('2020-01-01T08:00')
+    await page.getByLabel('Snooze until').fill('1 Jan 2020')
+    await page.getByLabel('Time', { exact: true }).fill('8')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('Enter a time within').waitFor()
     const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
-    await page.getByLabel('Snooze until').fill(`${day}T08:00`)
+    await page.getByLabel('Snooze until').fill(day)
     await page.keyboard.press('Enter')
     await expect.poll(() => stateOf('Another time')).toBe('snoozed')
     await page.getByRole('button', { name: 'Undo' }).click()
@@ -221,7 +223,7 @@ describe('an item', () => {
     await expect
       .poll(async () => (await items('assignee=me')).map(i => i.title))
       .toEqual([expect.stringContaining('Mine now')])
-    await page.getByLabel('Assigned to', { exact: true }).selectOption('me')
+    await choose(page.getByLabel('Assigned to', { exact: true }), 'me')
     await page.waitForURL('**/inbox?assignee=me')
     await row(page, 'Mine now').waitFor()
     await expect.poll(() => page.getByRole('main').getByRole('listitem').count()).toBe(1)

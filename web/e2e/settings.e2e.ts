@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, looks, sizes } from './browser.ts'
 import { call } from './demo.ts'
+import { choose, chosen } from './fields.ts'
 import { demo, opened, setUp } from './fixture.ts'
 
 setUp()
@@ -92,7 +93,7 @@ describe('users', () => {
     await row(one.page, 'grace@example.com').getByRole('button', { name: 'Edit Grace' }).click()
     const dialog = one.page.getByRole('dialog')
     expect(await dialog.getByLabel('Your password', { exact: true }).count()).toBe(0)
-    await dialog.getByLabel('Role').selectOption('admin')
+    await choose(dialog.getByLabel('Role'), 'admin')
     // Making someone an admin requires the user's own password.
     await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
     await dialog.getByRole('button', { name: 'Save' }).click()
@@ -131,7 +132,7 @@ describe('users', () => {
     // Creating an admin requires the user's own password.
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     expect(await page.getByLabel('Your password', { exact: true }).count()).toBe(0)
-    await page.getByRole('dialog').getByLabel('Role').selectOption('admin')
+    await choose(page.getByRole('dialog').getByLabel('Role'), 'admin')
     await page.getByLabel('Your password', { exact: true }).fill('not the password')
     await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText('The current password is wrong.').waitFor()
@@ -356,6 +357,50 @@ describe('the teams', () => {
     await page.getByRole('button', { name: 'Edit team Design' }).click()
     await page.getByRole('button', { name: 'Archive team' }).click()
     await page.locator('[data-team=design]').getByText('Archived').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Selects and date fields must work without a mouse, like the native ones that they replace.
+describe('the fields', () => {
+  it.each(sizes)('are used by keyboard alone, %s', async (_, look) => {
+    const { context, page, complaints } = await opened(look, '/settings/audit')
+    const param = (name: string) => new URL(page.url()).searchParams.get(name)
+    const about = page.getByRole('combobox', { name: 'About' })
+    await about.focus()
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('option', { name: 'Anything', selected: true }).and(page.locator(':focus')).waitFor()
+    expect(await axeFaults(page)).toEqual([])
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => param('about')).not.toBe(null)
+    await page.getByRole('listbox').waitFor({ state: 'detached' })
+    expect(await about.evaluate(e => e === document.activeElement)).toBe(true)
+    await page.keyboard.press('D')
+    await expect.poll(() => chosen(about)).toBe('device')
+    await page.keyboard.press('Enter')
+    await page.getByRole('listbox').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('listbox').waitFor({ state: 'detached' })
+
+    const from = page.getByRole('textbox', { name: 'From' })
+    await from.fill('31/1/2026')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('Enter a day such as').waitFor()
+    expect(param('since')).toBe(null)
+    await from.fill('31 Jan 2026')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => param('since')).toBe('2026-01-31')
+    await page.keyboard.press('ArrowDown')
+    await page.locator('[data-day="2026-01-31"]:focus').waitFor()
+    expect(await axeFaults(page)).toEqual([])
+    await page.keyboard.press('PageDown')
+    await page.locator('[data-day="2026-02-28"]:focus').waitFor()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => param('since')).toBe('2026-02-28')
+    await expect.poll(() => from.evaluate(e => e === document.activeElement)).toBe(true)
+    expect(await from.inputValue()).toBe('28 Feb 2026')
     expect(complaints).toEqual([])
     await context.close()
   })

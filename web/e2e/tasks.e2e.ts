@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, isWhole, looks, sizes } from './browser.ts'
 import { call, tokenOf } from './demo.ts'
+import { choicesOf, choose } from './fields.ts'
 import { demo, opened, setUp } from './fixture.ts'
 
 setUp()
@@ -58,7 +59,7 @@ describe('whom a task is for', () => {
       email: 'ursula@wardroom.demo',
       password,
     })
-    const choices = () => page.getByRole('complementary').getByLabel('Assigned to').locator('option').allTextContents()
+    const choices = () => choicesOf(page.getByRole('complementary').getByLabel('Assigned to'))
     await expect.poll(choices).toContain('Ursula')
     expect(await choices()).not.toContain('Grace')
     await page.goto(`/tasks?task=${hers}`)
@@ -109,7 +110,7 @@ describe('a board that two look at', () => {
     await one.page.getByRole('button', { name: 'Add comment', exact: true }).click()
     await one.page.locator('strong', { hasText: 'access' }).waitFor()
     await one.page.getByRole('button', { name: 'Unblock' }).click()
-    await one.page.locator('aside').getByLabel('Status').selectOption('done')
+    await choose(one.page.locator('aside').getByLabel('Status'), 'done')
     await column(two.page, 'Done').getByText('Write the runbook').waitFor()
     expect([...one.complaints, ...two.complaints]).toEqual([])
     await one.context.close()
@@ -320,7 +321,7 @@ describe('the ties of a task', () => {
     await panel.getByRole('region', { name: 'Parent task' }).getByRole('combobox').fill('TASK-17')
     await panel.getByRole('option', { name: /TASK-17/ }).click()
     await panel.getByRole('button', { name: 'Remove TASK-17' }).waitFor()
-    await panel.getByLabel('Project').selectOption({ label: 'Plans and prices' })
+    await choose(panel.getByLabel('Project'), 'Plans and prices')
     await expect
       .poll(async () => {
         const t = (await call(demo, 'GET', '/tasks/TASK-14')) as Record<string, unknown>

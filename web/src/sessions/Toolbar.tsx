@@ -96,7 +96,7 @@ function TextFilter({
   return (
     <input
       aria-label={label}
-      className={`${inputClass} h-7 w-24! grow sm:w-52! sm:grow-0 pointer-coarse:h-9`}
+      className={`${inputClass} h-8 w-24! grow sm:w-52! sm:grow-0 pointer-coarse:h-10`}
       maxLength={200}
       onChange={e => type(e.target.value)}
       placeholder={label}
@@ -183,7 +183,13 @@ function Days({ search, go }: Pick<Props, 'search' | 'go'>) {
   return (['from', 'to'] as const).map(name => (
     <div key={name} className="flex items-center gap-1.5 text-soft text-xs">
       <span aria-hidden="true">{w[name]}</span>
-      <DayField hideLabel label={w[name]} onPick={day => go({ [name]: day }, true)} value={search[name] ?? ''} />
+      <DayField
+        className="w-36"
+        hideLabel
+        label={w[name]}
+        onPick={day => go({ [name]: day }, true)}
+        value={search[name] ?? ''}
+      />
     </div>
   ))
 }

@@ -9,6 +9,7 @@ import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
+import { Face } from '../ui/Face'
 import { Field, Select } from '../ui/Field'
 import { Badge } from '../ui/State'
 import { say, sayFailed } from '../ui/toast'
@@ -67,6 +68,7 @@ function Filters({ search, go }: { search: Search; go: Go }) {
       />
       <Select
         choices={roles}
+        className="w-36"
         hideLabel
         label={words.role}
         onChange={e => go({ role: (e.target.value || undefined) as Search['role'] }, true)}
@@ -77,6 +79,7 @@ function Filters({ search, go }: { search: Search; go: Go }) {
           value: s === 'all' ? '' : s,
           label: words.showing[s] ?? s,
         }))}
+        className="w-32"
         hideLabel
         label={words.show}
         onChange={e => go({ show: (e.target.value || undefined) as Search['show'] }, true)}
@@ -144,6 +147,7 @@ function Row({
   const setActive = useSetActive()
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5" data-user={user.id}>
+      <Face agent={user.agent_id} name={user.name} size="md" />
       <div className="min-w-0 grow basis-56">
         <p className={`wrap-anywhere font-medium ${user.active ? '' : 'text-soft'}`}>
           <bdi>{user.name}</bdi>

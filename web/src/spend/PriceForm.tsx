@@ -3,6 +3,7 @@ import { useId, useState } from 'react'
 import { asProblem, type Problem } from '../api/problem'
 import { money } from '../app/format'
 import { spend } from '../texts/spend'
+import { DayField } from '../ui/DayField'
 import { Field } from '../ui/Field'
 import { SubmitForm } from '../ui/SubmitForm'
 import { say, sayFailed } from '../ui/toast'
@@ -78,13 +79,12 @@ export function PriceForm({ edited, prices, onClose }: Props) {
           onChange={set('provider')}
           value={draft.provider}
         />
-        <Field
+        <DayField
           error={wrong('from')}
           help={words.help.from}
           label={words.fields.from}
-          onChange={set('from')}
+          onPick={day => day && set('from')({ target: { value: day } })}
           required
-          type="date"
           value={draft.from}
         />
       </div>

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { texts } from '../texts'
+import { DayField } from '../ui/DayField'
 import { Field } from '../ui/Field'
 import type { Task } from './task'
 
@@ -24,28 +25,17 @@ const sendOnEnter = (e: React.KeyboardEvent<HTMLInputElement>) => {
   if (e.key === 'Enter') e.currentTarget.blur()
 }
 
-/** The due date. Saved on blur, because typing a year passes through valid dates. */
-export function DueField({ task, onPick }: { task: Task; onPick: (at: string | null) => void }) {
-  const [typed, setTyped] = useState<string | null>(null)
-  const known = task.due_at ? localDay(task.due_at) : ''
-  return (
-    <Field
-      label={f.due}
-      max="9999-12-31"
-      min="2000-01-01"
-      onBlur={e => {
-        const at = eveningOf(e.target.value)
-        // A partial date reads as empty, but does not clear the value.
-        if (typed !== null && typed !== known && at !== undefined && !e.target.validity.badInput) onPick(at)
-        setTyped(null)
-      }}
-      onChange={e => setTyped(e.target.value)}
-      onKeyDown={sendOnEnter}
-      type="date"
-      value={typed ?? known}
-    />
-  )
-}
+/** The due date, saved at once. */
+export const DueField = ({ task, onPick }: { task: Task; onPick: (at: string | null) => void }) => (
+  <DayField
+    label={f.due}
+    onPick={day => {
+      const at = eveningOf(day ?? '')
+      if (at !== undefined) onPick(at)
+    }}
+    value={task.due_at ? localDay(task.due_at) : ''}
+  />
+)
 
 /** The tags. Changes by others don't touch the input. */
 export function TagsField({ task, onPick }: { task: Task; onPick: (tags: string[]) => void }) {

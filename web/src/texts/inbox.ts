@@ -82,6 +82,7 @@ export const inbox = {
   },
   snoozeTitle: 'Snooze item',
   snoozeTime: 'Snooze until',
+  snoozeClock: 'Time',
   snoozeHelp: 'The item stays hidden until then unless it becomes more severe. At most 90 days.',
   snoozeSubmit: 'Snooze',
   snoozeWrong: 'Enter a time within the next 90 days.',

@@ -1,30 +1,98 @@
-import { type ComponentProps, useState } from 'react'
+import { type ComponentProps, useRef, useState } from 'react'
+import { dayIn, isDay } from '../app/days'
+import { lazyPart } from '../app/lazy'
+import { controls } from '../texts/controls'
+import { IconButton } from './Button'
+import { dayText, readDay } from './dates'
 import { Field } from './Field'
+import { useValidity } from './useValidity'
 
-type Props = Omit<ComponentProps<typeof Field>, 'type' | 'value' | 'onChange' | 'onBlur'> & {
+const Calendar = lazyPart(() => import('./Calendar'), 'Calendar')
+const soon = (): void => void Calendar.load().catch(() => undefined)
+
+type Props = Omit<ComponentProps<typeof Field>, 'type' | 'value' | 'onChange' | 'onBlur' | 'after' | 'min' | 'max'> & {
   /** A day as YYYY-MM-DD, or empty. */
   value: string
   /** Called with a complete day, or undefined when the field was cleared. */
   onPick: (day: string | undefined) => void
+  min?: string
+  max?: string
 }
 
-/** A date field. Days before `min` are ignored, because typing a year passes through years such as 0002. */
-export function DayField({ value, onPick, min = '2000-01-01', max = '9999-12-31', ...field }: Props) {
+/** A date field: a day is typed, such as "2 Dec", or chosen in a calendar. */
+export function DayField({ value, onPick, min = '2000-01-01', max = '9999-12-31', error, ...field }: Props) {
+  const box = useRef<HTMLSpanElement>(null)
   const [typed, setTyped] = useState<string | null>(null)
+  const [wrong, setWrong] = useState<string>()
+  const [open, setOpen] = useState(false)
+  const input = useValidity(wrong)
+  const today = () => dayIn(Date.now(), undefined)
+  const pick = (day: string | undefined) => {
+    setTyped(null)
+    setWrong(undefined)
+    if (day !== (value || undefined)) onPick(day)
+  }
+  const commit = () => {
+    if (typed === null) return
+    const day = readDay(typed, today())
+    if (typed.trim() === '' && !field.required) pick(undefined)
+    else if (day === null) setWrong(controls.notDay)
+    else if (day < min) setWrong(controls.dayFrom(dayText(min)))
+    else if (day > max) setWrong(controls.dayTo(dayText(max)))
+    else pick(day)
+  }
   return (
-    <Field
-      {...field}
-      max={max}
-      min={min}
-      onBlur={() => setTyped(null)}
-      onChange={e => {
-        const { value: day, validity } = e.target
-        setTyped(day)
-        // A partial date reads as empty, but does not clear the value.
-        if (validity.valid && day !== value) onPick(day || undefined)
-      }}
-      type="date"
-      value={typed ?? value}
-    />
+    <span ref={box} className={`block min-w-36 ${field.className ?? ''}`}>
+      <Field
+        {...field}
+        ref={input}
+        after={
+          <IconButton
+            aria-expanded={open}
+            aria-haspopup="dialog"
+            className="h-7! min-w-7! pointer-coarse:h-9! pointer-coarse:min-w-9!"
+            disabled={field.disabled}
+            icon="schedules"
+            label={controls.chooseDay}
+            onClick={() => setOpen(!open)}
+            onFocus={soon}
+            onPointerEnter={soon}
+          />
+        }
+        autoComplete="off"
+        className=""
+        error={error ?? wrong}
+        onBlur={commit}
+        onChange={e => {
+          setTyped(e.target.value)
+          setWrong(undefined)
+          // A day that is complete counts at once.
+          if (isDay(e.target.value) && e.target.value >= min && e.target.value <= max && e.target.value !== value)
+            onPick(e.target.value)
+        }}
+        onKeyDown={e => {
+          if (e.key === 'Enter') commit()
+          if (e.key !== 'ArrowDown') return
+          e.preventDefault()
+          setOpen(true)
+        }}
+        placeholder={controls.noDay}
+        spellCheck={false}
+        value={typed ?? dayText(value)}
+      />
+      {open && box.current && (
+        <Calendar
+          anchor={box.current}
+          clears={!field.required}
+          label={field.label}
+          max={max}
+          min={min}
+          onClose={() => setOpen(false)}
+          onPick={pick}
+          today={today()}
+          value={value}
+        />
+      )}
+    </span>
   )
 }

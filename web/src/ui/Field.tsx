@@ -1,4 +1,13 @@
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type ComponentProps, type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
+import { lazyPart } from '../app/lazy'
+import { type Choice, choiceFor } from './choices'
+import { Icon } from './Icon'
+
+export type { Choice } from './choices'
+
+const SelectList = lazyPart(() => import('./SelectList'), 'SelectList')
+/** Starts loading the list. After a failure, opening it tries again. */
+const soon = (): void => void SelectList.load().catch(() => undefined)
 
 export const inputClass =
   'w-full rounded-md border border-line-strong bg-raised px-2 text-sm text-ink aria-invalid:border-danger disabled:opacity-60'
@@ -88,32 +97,101 @@ export function TextArea({
   )
 }
 
-export interface Choice {
-  value: string
-  label: string
+interface SelectProps extends FieldProps {
+  choices: readonly Choice[]
+  value?: string | undefined
+  defaultValue?: string | undefined
+  onChange?: ((e: { target: { value: string } }) => void) | undefined
+  /** The name in a form. */
+  name?: string | undefined
+  required?: boolean | undefined
+  disabled?: boolean | undefined
 }
 
-/** A native select, which works on phones, by keyboard, and with screen readers. */
-export function Select({
-  label,
-  help,
-  error,
-  hideLabel,
-  className,
-  choices,
-  ...input
-}: FieldProps & Omit<ComponentProps<'select'>, 'className' | 'id'> & { choices: readonly Choice[] }) {
+/** A select whose list loads when it is about to open. Letters choose while it is closed, as in a native one. */
+export function Select({ choices, value, defaultValue, onChange, name, required, disabled, ...p }: SelectProps) {
   const id = useId()
-  const p = { label, help, error, hideLabel, className }
+  const trigger = useRef<HTMLButtonElement>(null)
+  const [own, setOwn] = useState(defaultValue ?? choices[0]?.value ?? '')
+  const [open, setOpen] = useState(false)
+  const wasOpen = useRef(false)
+  const letters = useLetters()
+  const at = value ?? own
+  const pick = (next: string) => {
+    if (next === at) return
+    setOwn(next)
+    onChange?.({ target: { value: next } })
+  }
+  const onKeyDown = (e: KeyboardEvent) => {
+    if (e.ctrlKey || e.metaKey) return
+    if (e.key === 'ArrowDown' || e.key === 'ArrowUp') setOpen(true)
+    else if (e.key.length !== 1 || e.key === ' ' || e.altKey) return
+    else {
+      const next = choiceFor(choices, at, letters(e.key, e.timeStamp))
+      if (next) pick(next.value)
+    }
+    e.preventDefault()
+  }
   return (
     <Wrapped id={id} {...p}>
-      <select {...input} {...tied(id, p)} className={`${inputClass} h-8 pointer-coarse:h-10`}>
-        {choices.map(c => (
-          <option key={c.value} value={c.value}>
-            {c.label}
-          </option>
-        ))}
-      </select>
+      <span className="relative flex">
+        <button
+          ref={trigger}
+          {...tied(id, p)}
+          aria-controls={open ? `${id}-list` : undefined}
+          aria-expanded={open}
+          aria-haspopup="listbox"
+          aria-required={required}
+          className={`${inputClass} flex h-8 items-center gap-1 pr-1.5 text-left pointer-coarse:h-10`}
+          data-value={at}
+          disabled={disabled}
+          // The list closes before the click on its own trigger, which must not open it again.
+          onClick={() => setOpen(!wasOpen.current)}
+          onFocus={soon}
+          onKeyDown={onKeyDown}
+          onPointerDown={() => {
+            wasOpen.current = open
+          }}
+          onPointerEnter={soon}
+          role="combobox"
+          type="button"
+        >
+          <bdi className="min-w-0 grow truncate">{choices.find(c => c.value === at)?.label ?? at}</bdi>
+          <Icon className="text-soft" name="chevron" />
+        </button>
+        {name && (
+          <input
+            aria-hidden="true"
+            className="pointer-events-none absolute inset-0 -z-10 opacity-0"
+            name={name}
+            onChange={() => undefined}
+            onFocus={() => trigger.current?.focus()}
+            required={required}
+            tabIndex={-1}
+            value={at}
+          />
+        )}
+      </span>
+      {open && trigger.current && (
+        <SelectList
+          anchor={trigger.current}
+          choices={choices}
+          id={id}
+          label={p.label}
+          onClose={() => setOpen(false)}
+          onPick={pick}
+          value={at}
+        />
+      )}
     </Wrapped>
   )
+}
+
+/** Returns a function that adds a typed letter and returns all that were typed without a pause. */
+function useLetters(): (letter: string, at: number) => string {
+  const typed = useRef({ text: '', at: 0 })
+  return (letter, at) => {
+    typed.current = { text: (at - typed.current.at < 500 ? typed.current.text : '') + letter, at }
+    return typed.current.text
+  }
 }

@@ -1,6 +1,7 @@
 import { Menu as Base } from '@base-ui/react/menu'
 import type { ReactElement } from 'react'
 import { Icon, type IconName } from './Icon'
+import { popupClass } from './popupClass'
 
 export interface MenuItem {
   id: string
@@ -12,8 +13,7 @@ export interface MenuItem {
   onSelect: () => void
 }
 
-export const menuClass =
-  'hairline max-h-[70vh] min-w-44 overflow-y-auto rounded-md bg-raised py-1 text-ink text-sm outline-none'
+export const menuClass = `${popupClass} max-h-[70vh] min-w-44`
 
 export interface MenuGroup {
   label?: string
@@ -54,7 +54,7 @@ export function Groups({ of }: { of: readonly MenuGroup[] | (() => readonly Menu
       {group.items.map(item => (
         <Base.Item
           key={item.id}
-          className={`flex h-7 select-none items-center gap-2 px-3 outline-none data-disabled:opacity-50 data-highlighted:bg-hover pointer-coarse:h-10 ${item.danger ? 'text-danger' : ''}`}
+          className={`flex h-8 select-none items-center gap-2 px-3 outline-none data-disabled:opacity-50 data-highlighted:bg-hover pointer-coarse:h-10 ${item.danger ? 'text-danger' : ''}`}
           disabled={item.disabled ?? false}
           onClick={item.onSelect}
         >

@@ -15,6 +15,7 @@ import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { State } from '../ui/State'
 import { SubmitForm } from '../ui/SubmitForm'
+import { TimeField } from '../ui/TimeField'
 import { Answer } from '../ui/Views'
 import { adminScope } from './Connect'
 import { NotConnected } from './NotConnected'
@@ -36,6 +37,7 @@ export function Standup({ known }: { known: Known }) {
 function Form({ scopes }: { scopes: readonly string[] }) {
   const cache = useQueryClient()
   const zone = useZone()
+  const [time, setTime] = useState('09:00')
   const set = useMutation({
     mutationFn: (body: Schemas['StandupPlan']) => take(api.POST('/api/v1/standups/schedule', { body })),
     onSuccess: next => {
@@ -57,13 +59,13 @@ function Form({ scopes }: { scopes: readonly string[] }) {
       }}
     >
       <div className="grid grid-cols-2 gap-3">
-        <Field
-          defaultValue="09:00"
+        <TimeField
           error={refused(set.error, 'expr')}
           label={words.time}
           name="time"
+          onPick={setTime}
           required
-          type="time"
+          value={time}
         />
         <Select
           choices={[

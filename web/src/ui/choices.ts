@@ -1,0 +1,20 @@
+export interface Choice {
+  value: string
+  label: string
+}
+
+/**
+ * Returns the choice that typed letters mean: the next one that starts with them. The same letter again moves on to the
+ * following choice.
+ */
+export function choiceFor(choices: readonly Choice[], value: string, typed: string): Choice | undefined {
+  const text = typed.toLowerCase()
+  const repeated = [...text].every(letter => letter === text[0])
+  const from = Math.max(
+    0,
+    choices.findIndex(c => c.value === value),
+  )
+  const first = repeated ? from + 1 : from
+  const wanted = repeated ? text.slice(0, 1) : text
+  return [...choices.slice(first), ...choices.slice(0, first)].find(c => c.label.toLowerCase().startsWith(wanted))
+}
