@@ -42,7 +42,7 @@ export function SettingsLayout() {
           ))}
         </ul>
       </nav>
-      <div className="min-w-0 max-w-4xl grow px-3 pt-3 pb-12 md:px-5">
+      <div className="min-w-0 max-w-page grow px-3 pt-3 pb-12 md:px-5">
         {path !== '/settings' && (
           <Link className="mb-2 inline-flex h-9 items-center gap-1 text-soft hover:text-ink md:hidden" to="/settings">
             <Icon name="left" />

@@ -60,7 +60,7 @@ export function StandupView({ standup: s, search, go }: Props) {
       className="standup-scroller relative min-h-0 grow overflow-auto [overflow-anchor:none] md:scroll-pt-16"
       onScroll={onScroll}
     >
-      <div className="mx-auto flex max-w-7xl flex-col gap-x-8 gap-y-8 px-3 pb-10 md:px-6 xl:flex-row">
+      <div className="mx-auto flex max-w-page flex-col gap-x-8 gap-y-8 px-3 pb-10 md:px-6 xl:flex-row">
         <div className="flex min-w-0 grow flex-col gap-3">
           <Header
             onRemoved={() => void navigate({ to: '/standups', search: dayAddress(s.team), replace: true })}

@@ -76,7 +76,7 @@ function TextFilter({ value, onChange }: { value: string; onChange: (q: string |
   return (
     <input
       aria-label={words.filters.text}
-      className={`${inputClass} h-7 w-24! grow sm:w-40! sm:grow-0 pointer-coarse:h-9`}
+      className={`${inputClass} h-8 w-24! grow sm:w-40! sm:grow-0 pointer-coarse:h-10`}
       onChange={e => type(e.target.value)}
       placeholder={words.filters.text}
       type="search"

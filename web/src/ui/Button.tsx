@@ -10,7 +10,7 @@ const looks = {
 
 /** Button styles for other elements, such as links. */
 export function buttonClass(look: keyof typeof looks = 'plain', more = ''): string {
-  return `inline-flex h-7 min-w-7 shrink-0 select-none items-center justify-center gap-1.5 rounded-md px-2.5 text-sm whitespace-nowrap disabled:opacity-50 pointer-coarse:h-9 pointer-coarse:min-w-9 ${looks[look]} ${more}`
+  return `inline-flex h-8 min-w-8 shrink-0 select-none items-center justify-center gap-1.5 rounded-md px-2.5 text-sm whitespace-nowrap disabled:opacity-50 pointer-coarse:h-10 pointer-coarse:min-w-10 ${looks[look]} ${more}`
 }
 
 interface Props extends Omit<ComponentProps<'button'>, 'className'> {

@@ -3,6 +3,8 @@ import type { ReactNode } from 'react'
 import { texts } from '../texts'
 import { IconButton } from './Button'
 
+const fades = 'transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0'
+
 /** A modal dialog. A click outside doesn't close it, because that would lose input. */
 export function Dialog({
   open,
@@ -20,9 +22,9 @@ export function Dialog({
   return (
     <Base.Root disablePointerDismissal open={open} onOpenChange={next => !next && onClose()}>
       <Base.Portal>
-        <Base.Backdrop className="fixed inset-0 bg-shade" />
+        <Base.Backdrop className={`fixed inset-0 bg-shade ${fades}`} />
         <Base.Popup
-          className={`hairline fixed top-[10vh] left-1/2 flex max-h-[80vh] w-[calc(100vw-16px)] -translate-x-1/2 flex-col overflow-hidden rounded-md bg-raised text-ink ${wide ? 'max-w-2xl' : 'max-w-md'}`}
+          className={`${fades} hairline shadow-raised fixed top-[10vh] left-1/2 flex max-h-[80vh] w-[calc(100vw-16px)] -translate-x-1/2 flex-col overflow-hidden rounded-md bg-raised text-ink ${wide ? 'max-w-2xl' : 'max-w-md'}`}
         >
           <div className="flex items-center justify-between border-line border-b py-2 pr-2 pl-4">
             <Base.Title className="font-semibold text-base">{title}</Base.Title>

@@ -28,7 +28,7 @@ export function SidePanel({ label, width = 'lg:w-[30rem]', header, onClose, writ
     <aside
       ref={ref}
       aria-label={label}
-      className={`fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto ${width} lg:shrink-0 lg:border-line lg:border-l`}
+      className={`enter fixed inset-0 z-40 flex flex-col overflow-hidden bg-ground outline-none lg:static lg:z-auto ${width} lg:shrink-0 lg:border-line lg:border-l`}
       onKeyDown={e => {
         if (e.key !== 'Escape' || e.defaultPrevented || e.nativeEvent.isComposing) return
         e.stopPropagation()

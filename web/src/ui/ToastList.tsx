@@ -37,8 +37,8 @@ function List() {
     <Base.Root
       key={toast.id}
       // Toasts beyond the limit are hidden until there is room.
-      className="hairline flex items-start gap-2 rounded-md bg-raised py-2 pr-1.5 pl-3 text-ink text-sm data-limited:hidden"
-      swipeDirection="right"
+      className="hairline flex items-start gap-2 rounded-md bg-raised py-2 pr-1.5 pl-3 text-ink text-sm shadow-raised transition-[opacity,translate] duration-150 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0 data-limited:hidden"
+      swipeDirection="left"
       toast={toast}
     >
       <Icon
@@ -59,7 +59,7 @@ export function ToastList() {
   return (
     <Base.Provider limit={3} toastManager={manager}>
       <Base.Portal>
-        <Base.Viewport className="fixed right-3 bottom-16 z-[60] flex w-[calc(100vw-24px)] max-w-sm flex-col gap-2 md:bottom-3">
+        <Base.Viewport className="fixed bottom-[calc(4rem+env(safe-area-inset-bottom))] left-3 z-[60] flex w-[calc(100vw-24px)] max-w-sm flex-col gap-2 md:bottom-3">
           <List />
         </Base.Viewport>
       </Base.Portal>
