@@ -69,7 +69,18 @@ const retentionRoute = createRoute({
   component: lazyPage(() => import('./Retention'), 'RetentionPart'),
 })
 
-const subjects = ['user', 'address', 'service', 'task', 'standup', 'schedule', 'session'] as const
+const subjects = [
+  'user',
+  'address',
+  'device',
+  'service',
+  'prices',
+  'retention',
+  'task',
+  'standup',
+  'schedule',
+  'session',
+] as const
 
 const auditRoute = createRoute({
   getParentRoute: () => root,
