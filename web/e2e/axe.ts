@@ -64,7 +64,16 @@ async function violations(page: Page, options: RunOptions): Promise<string[]> {
       }
       const { axe } = globalThis as unknown as { axe: { run: (on: unknown, o: RunOptions) => Promise<AxeResults> } }
       const found = await axe.run(alike ? texts() : document, { ...options, resultTypes: ['violations'] })
-      return found.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`))
+      // Popups have guards that pass the focus on at once, and need no landmark, because the focus is within them.
+      const isOfPopup = (rule: string, target: unknown) =>
+        (rule === 'aria-hidden-focus' &&
+          document.querySelector(String(target))?.matches('[data-base-ui-focus-guard]')) ||
+        (rule === 'region' && document.querySelector(String(target))?.closest('[data-base-ui-portal]'))
+      return found.violations.flatMap(v =>
+        v.nodes
+          .filter(n => !isOfPopup(v.id, n.target[0]))
+          .map(n => `${v.id}: ${n.target.join(' ')} ${n.failureSummary ?? ''}`),
+      )
     },
     { options, alike: options.rules === undefined },
   )

@@ -404,4 +404,37 @@ describe('the fields', () => {
     expect(complaints).toEqual([])
     await context.close()
   })
+
+  it('close without the dialog or panel around them', async () => {
+    const { context, page, complaints } = await opened(desktop, '/settings/users?new=1')
+    for (const [path, around, name] of [
+      ['/settings/users?new=1', '[role=dialog]', 'Role'],
+      ['/tasks?task=TASK-6', 'aside', 'Status'],
+    ] as const) {
+      await page.goto(path)
+      const select = page.locator(around).getByRole('combobox', { name })
+      const was = await chosen(select)
+      await select.focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('listbox').waitFor()
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('Escape')
+      await page.getByRole('listbox').waitFor({ state: 'detached' })
+      await expect.poll(() => select.evaluate(e => e === document.activeElement)).toBe(true)
+      expect(await chosen(select)).toBe(was)
+      // A click on an open select closes it.
+      await select.click()
+      await page.getByRole('listbox').waitFor()
+      await select.click()
+      await page.getByRole('listbox').waitFor({ state: 'detached' })
+    }
+    const due = page.locator('aside').getByRole('textbox', { name: 'Due' })
+    await due.press('ArrowDown')
+    await page.getByRole('grid').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('grid').waitFor({ state: 'detached' })
+    await due.waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
 })

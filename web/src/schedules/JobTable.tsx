@@ -40,8 +40,8 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
         width: 'minmax(10rem,3fr)',
         cell: j => <bdi className={`font-medium ${j.enabled ? '' : 'text-soft'}`}>{j.name}</bdi>,
       },
-      { id: 'slots', label: f.slots, width: '13.25rem', card: 'line', cell: j => <SlotDots job={j} /> },
-      { id: 'last', label: f.last, width: '11.5rem', card: 'plain', cell: j => <LastRun job={j} /> },
+      { id: 'slots', label: f.slots, width: '12rem', card: 'line', cell: j => <SlotDots job={j} /> },
+      { id: 'last', label: f.last, width: '12rem', card: 'plain', cell: j => <LastRun job={j} /> },
       {
         id: 'next',
         label: f.next,
@@ -49,7 +49,7 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
         card: 'none',
         cell: j => <NextRun job={j} zone={zoneOf(j.schedule)} />,
       },
-      { id: 'mine', label: f.nextMine, width: '15.75rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
+      { id: 'mine', label: f.nextMine, width: '14.75rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
       {
         id: 'agent',
         label: f.agent,

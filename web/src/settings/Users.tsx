@@ -68,7 +68,6 @@ function Filters({ search, go }: { search: Search; go: Go }) {
       />
       <Select
         choices={roles}
-        className="w-36"
         hideLabel
         label={words.role}
         onChange={e => go({ role: (e.target.value || undefined) as Search['role'] }, true)}
@@ -79,7 +78,6 @@ function Filters({ search, go }: { search: Search; go: Go }) {
           value: s === 'all' ? '' : s,
           label: words.showing[s] ?? s,
         }))}
-        className="w-32"
         hideLabel
         label={words.show}
         onChange={e => go({ show: (e.target.value || undefined) as Search['show'] }, true)}

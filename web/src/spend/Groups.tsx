@@ -3,7 +3,9 @@ import { Link } from '@tanstack/react-router'
 import { grouped } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { spend } from '../texts/spend'
+import { strokeOf } from '../ui/chart/looks'
 import { Sparkline } from '../ui/Gauge'
+import { hueOf } from '../ui/hue'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { Cost, Count, CsvButton, GroupName, Money, Section, useNames } from './Bits'
 import { tableOf } from './download'
@@ -65,7 +67,11 @@ function useColumns(report: Report, name: (id: PartId) => string, timeSeries: Ti
             label: words.trend,
             left: true,
             cell: (g: Share) => (
-              <Sparkline label={words.trendOf(name(partId(g)))} values={trendOf(timeSeries, partId(g))} />
+              <Sparkline
+                label={words.trendOf(name(partId(g)))}
+                values={trendOf(timeSeries, partId(g))}
+                {...(report.group === 'agent' && g.key ? { stroke: strokeOf(hueOf(g.key)) } : {})}
+              />
             ),
           },
         ]

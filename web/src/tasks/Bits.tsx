@@ -15,9 +15,16 @@ const priorityLook: Record<Task['priority'], Look> = {
   low: { tone: 'idle', icon: 'down' },
 }
 
-export const PriorityMark = ({ of }: { of: Task['priority'] }) => (
-  <State {...priorityLook[of]}>{words.priority[of]}</State>
-)
+/** The priority. If `brief`, only high priorities have a visible word. */
+export function PriorityMark({ of, brief = false }: { of: Task['priority']; brief?: boolean }) {
+  const word = words.priority[of]
+  const unseen = brief && priorityLook[of].tone === 'idle'
+  return (
+    <State {...priorityLook[of]} {...(unseen ? { title: word } : {})}>
+      {unseen ? <span className="sr-only">{word}</span> : word}
+    </State>
+  )
+}
 
 export const statusLook: Record<Status, Look> = {
   backlog: { tone: 'idle', icon: 'archive' },
@@ -44,14 +51,17 @@ export function Holder({ of, people }: { of: string | null; people: ReadonlyMap<
   )
 }
 
-/** The due date; red if the task is overdue. On a background unless `plain`. */
-export function Due({ task, plain = false }: { task: TaskCard; plain?: boolean }) {
+/** The due date; red if the task is overdue. If `brief`, without a background, and with an icon only if overdue. */
+export function Due({ task, brief = false }: { task: TaskCard; brief?: boolean }) {
   const late = useTicking(now => task.due_at !== null && task.status !== 'done' && Date.parse(task.due_at) < now)
   if (task.due_at === null) return null
-  const Mark = plain ? State : Badge
+  const title = `${late ? words.overdue : words.fields.due} ${moment(task.due_at)}`
+  if (brief && !late) return <span title={title}>{day(task.due_at)}</span>
+  const Mark = brief ? State : Badge
   return (
-    <Mark icon="clock" title={`${words.fields.due} ${moment(task.due_at)}`} tone={late ? 'danger' : 'idle'}>
-      {late ? `${words.overdue} ${day(task.due_at)}` : day(task.due_at)}
+    <Mark icon="clock" title={title} tone={late ? 'danger' : 'idle'}>
+      {late && <span className={brief ? 'sr-only' : ''}>{words.overdue} </span>}
+      {day(task.due_at)}
     </Mark>
   )
 }

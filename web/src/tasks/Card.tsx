@@ -75,7 +75,7 @@ export const Card = memo(
         {edge && <span className={`absolute inset-x-0 h-0.5 bg-accent ${edge === 'top' ? '-top-1' : '-bottom-1'}`} />}
         <div className="flex items-start gap-1">
           <Link
-            className="wrap-anywhere line-clamp-3 grow font-medium after:absolute after:inset-0"
+            className="wrap-anywhere line-clamp-3 grow font-medium pointer-coarse:pr-8 after:absolute after:inset-0"
             data-task={task.key}
             draggable={false}
             onClick={e => {
@@ -90,7 +90,7 @@ export const Card = memo(
           >
             <bdi>{task.title}</bdi>
           </Link>
-          <span className="z-10 shrink-0 pointer-coarse:relative pointer-coarse:-mt-1 pointer-coarse:-mr-1 pointer-fine:absolute pointer-fine:top-1 pointer-fine:right-1 pointer-fine:rounded-md pointer-fine:bg-ground pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
+          <span className="absolute top-1 right-1 z-10 pointer-coarse:top-0 pointer-coarse:right-0 pointer-fine:rounded-md pointer-fine:bg-ground pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
             <MenuButton groups={menu} label={words.actions(task.key)} onMenu={onMenu} />
           </span>
         </div>
@@ -113,6 +113,7 @@ export const Card = memo(
         <Facts task={task} />
         <p className="mt-1.5 flex min-h-5 items-center gap-1.5 text-soft text-xs">
           <Holder of={task.assignee_id} people={people} />
+          <span aria-hidden="true">·</span>
           <span className="shrink-0" title={words.fields.age}>
             <Age at={task.moved_at} />
           </span>
@@ -142,10 +143,10 @@ export const Card = memo(
 function Facts({ task }: { task: TaskCard }) {
   const cost = costOf(task)
   return (
-    <p className="mt-1 flex min-h-4 flex-wrap items-center gap-x-2 text-soft text-xs">
+    <p className="mt-1 flex min-h-4 flex-wrap items-center gap-x-1.5 text-soft text-xs">
       <span className="key">{task.key}</span>
-      <PriorityMark of={task.priority} />
-      <Due plain task={task} />
+      <PriorityMark brief={cost !== null && task.due_at !== null} of={task.priority} />
+      <Due brief task={task} />
       {cost !== null && (
         <span className="ml-auto" title={words.cost}>
           {cost}

@@ -12,7 +12,7 @@ const grounds: Record<Hue, string> = {
 }
 
 const sizes = {
-  sm: 'size-5 rounded-[5px] text-[10px]',
+  sm: 'size-5 rounded-[5px] text-[9.5px] tracking-tight',
   md: 'size-6 rounded-md text-[11px]',
   lg: 'size-9 rounded-md text-base',
 } as const

@@ -22,7 +22,10 @@ export function Flash({
   }
   // A new key remounts the element, which restarts the animation.
   return (
-    <span key={times} className={`inline-flex min-w-0 rounded-sm ${times > 0 ? 'flash' : ''} ${className}`}>
+    <span
+      key={times}
+      className={`inline-flex min-w-0 rounded-sm tabular-nums ${times > 0 ? 'flash' : ''} ${className}`}
+    >
       {children}
     </span>
   )

@@ -27,10 +27,13 @@ export function Sparkline({
   values,
   label,
   className = 'h-6 w-24',
+  stroke = 'stroke-accent',
 }: {
   values: readonly (number | null)[]
   label: string
   className?: string
+  /** The class of the line. */
+  stroke?: string
 }) {
   const most = Math.max(1e-9, ...values.map(v => v ?? 0))
   const step = 100 / Math.max(1, values.length - 1)
@@ -48,7 +51,7 @@ export function Sparkline({
     .join('')
   return (
     <svg aria-label={label} className={className} preserveAspectRatio="none" role="img" viewBox="0 0 100 24">
-      <path className="stroke-accent" d={path} fill="none" strokeWidth="1.5" vectorEffect="non-scaling-stroke" />
+      <path className={stroke} d={path} fill="none" strokeWidth="1.5" vectorEffect="non-scaling-stroke" />
     </svg>
   )
 }

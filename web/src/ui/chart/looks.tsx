@@ -31,6 +31,20 @@ const fills: Record<Hue, string> = {
   8: 'fill-hue-8',
 }
 
+const strokes: Record<Hue, string> = {
+  1: 'stroke-hue-1',
+  2: 'stroke-hue-2',
+  3: 'stroke-hue-3',
+  4: 'stroke-hue-4',
+  5: 'stroke-hue-5',
+  6: 'stroke-hue-6',
+  7: 'stroke-hue-7',
+  8: 'stroke-hue-8',
+}
+
+/** Returns the class of a line in an agent's color. */
+export const strokeOf = (hue: Hue): string => strokes[hue]
+
 /** Returns the class that fills a shape with a color. */
 export const fillOf = (hue: Hue | null): string => (hue === null ? 'fill-chart-rest' : fills[hue])
 
