@@ -25,6 +25,7 @@ describe.each(sizes)('agents, %s', (_, look) => {
     // The facilitator isn't asked in standups, but must be labeled.
     const lead = page.getByRole('row', { name: /coo/ })
     await lead.getByText('Facilitator').waitFor()
+    expect(await lead.locator('[data-face=coo]').textContent()).toBe('CO')
     if (look.width < 600) {
       expect(await isWhole(page, 'Agents')).toBe(true)
       await lead.getByText('Working on').waitFor()

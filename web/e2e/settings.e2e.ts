@@ -429,6 +429,11 @@ describe('the fields', () => {
       await page.getByRole('listbox').waitFor({ state: 'detached' })
     }
     const due = page.locator('aside').getByRole('textbox', { name: 'Due' })
+    const opener = page.locator('aside').getByRole('button', { name: 'Choose a day' })
+    await opener.click()
+    await page.getByRole('grid').waitFor()
+    await opener.click()
+    await page.getByRole('grid').waitFor({ state: 'detached' })
     await due.press('ArrowDown')
     await page.getByRole('grid').waitFor()
     await page.keyboard.press('Escape')

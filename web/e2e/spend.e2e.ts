@@ -338,7 +338,7 @@ describe('what today costs', () => {
   })
 
   it('says beside it what runs that go on have used so far, on Now, its tiles and here', async () => {
-    const { context, page, complaints } = await opened(desktop, '/tasks')
+    const { context, page, complaints } = await opened(desktop, '/settings')
     const run = (agent_id: string, cost_usd: string | null) => ({
       ...{ agent_id, cost_usd, run_id: agent_id, session_key: `agent:${agent_id}:main`, source: 'human' },
       ...{ cost_complete: cost_usd !== null, as_of: new Date().toISOString() },

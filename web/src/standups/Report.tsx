@@ -5,7 +5,7 @@ import { texts } from '../texts'
 import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
-import { AgentName } from '../ui/Face'
+import { Face } from '../ui/Face'
 import { Long, ReportMark } from './Bits'
 import { Evidence } from './Evidence'
 import type { Report, Standup } from './standup'
@@ -34,9 +34,12 @@ export function ReportOf({ standup, report: r, name, unfolded, onFold, onFile }:
       id={`of-${r.agent_id}`}
     >
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <h4 className="flex min-w-0 font-semibold" id={`report-${r.agent_id}`}>
-          <AgentName id={r.agent_id} name={name} />
-        </h4>
+        <span className="flex min-w-0 items-center gap-1.5">
+          <Face agent={r.agent_id} name={name} />
+          <h4 className="min-w-0 truncate font-semibold" id={`report-${r.agent_id}`}>
+            <bdi>{name}</bdi>
+          </h4>
+        </span>
         <ReportMark of={r.status} over={standup.status !== 'running'} />
         <span className="text-soft text-xs">
           {r.status === 'answered' && !r.filed_by && words.facts.cost(money(r.cost_usd))}

@@ -4,7 +4,7 @@ import { addDays } from '../app/days'
 import { controls } from '../texts/controls'
 import { Button, IconButton } from './Button'
 import { addMonths, dayText, movedBy, weeksOf } from './dates'
-import { popupClass } from './popupClass'
+import { isOfTrigger, popupClass } from './popup'
 
 interface Props {
   anchor: HTMLElement
@@ -37,6 +37,7 @@ export function Calendar({ anchor, label, value, today, min, max, clears, onPick
     follows.current = focus
     setAt(within(day))
   }
+  const button = () => anchor.querySelector('button') ?? anchor
   const pick = (day: string | undefined) => {
     onPick(day)
     onClose()
@@ -49,7 +50,7 @@ export function Calendar({ anchor, label, value, today, min, max, clears, onPick
   }
   const month = dayText(at, 'month')
   return (
-    <Base.Root onOpenChange={open => !open && onClose()} open>
+    <Base.Root onOpenChange={(open, { event }) => !open && !isOfTrigger(button(), event) && onClose()} open>
       <Base.Portal>
         <Base.Positioner align="start" anchor={anchor} className="z-50 outline-none" sideOffset={4}>
           <Base.Popup

@@ -114,7 +114,6 @@ export function Select({ choices, value, defaultValue, onChange, name, required,
   const trigger = useRef<HTMLButtonElement>(null)
   const [own, setOwn] = useState(defaultValue ?? choices[0]?.value ?? '')
   const [open, setOpen] = useState(false)
-  const wasOpen = useRef(false)
   const letters = useLetters()
   const at = value ?? own
   const pick = (next: string) => {
@@ -145,13 +144,9 @@ export function Select({ choices, value, defaultValue, onChange, name, required,
           className={`${inputClass} flex h-8 items-center gap-1 pr-1.5 text-left pointer-coarse:h-10`}
           data-value={at}
           disabled={disabled}
-          // The list closes before the click on its own trigger, which must not open it again.
-          onClick={() => setOpen(!wasOpen.current)}
+          onClick={() => setOpen(!open)}
           onFocus={soon}
           onKeyDown={onKeyDown}
-          onPointerDown={() => {
-            wasOpen.current = open
-          }}
           onPointerEnter={soon}
           role="combobox"
           type="button"

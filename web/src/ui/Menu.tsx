@@ -1,7 +1,7 @@
 import { Menu as Base } from '@base-ui/react/menu'
 import type { ReactElement } from 'react'
 import { Icon, type IconName } from './Icon'
-import { popupClass } from './popupClass'
+import { popupClass } from './popup'
 
 export interface MenuItem {
   id: string

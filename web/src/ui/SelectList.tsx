@@ -1,7 +1,7 @@
 import { Select as Base } from '@base-ui/react/select'
 import type { Choice } from './choices'
 import { Icon } from './Icon'
-import { popupClass } from './popupClass'
+import { isOfTrigger, popupClass } from './popup'
 
 interface Props {
   anchor: HTMLElement
@@ -19,7 +19,7 @@ export function SelectList({ anchor, id, label, choices, value, onPick, onClose 
     <Base.Root
       id={id}
       modal={false}
-      onOpenChange={open => !open && onClose()}
+      onOpenChange={(open, { event }) => !open && !isOfTrigger(anchor, event) && onClose()}
       onValueChange={next => next !== null && onPick(next)}
       open
       value={value}
