@@ -22,25 +22,9 @@ type Props = Omit<ComponentProps<typeof Field>, 'type' | 'value' | 'onChange' | 
 /** A date field: a day is typed, such as "2 Dec", or chosen in a calendar. */
 export function DayField({ value, onPick, min = '2000-01-01', max = '9999-12-31', error, ...field }: Props) {
   const box = useRef<HTMLSpanElement>(null)
-  const [typed, setTyped] = useState<string | null>(null)
-  const [wrong, setWrong] = useState<string>()
   const [open, setOpen] = useState(false)
+  const { typed, wrong, type, pick, commit } = useTyped({ value, onPick, min, max, required: field.required })
   const input = useValidity(wrong)
-  const today = () => dayIn(Date.now(), undefined)
-  const pick = (day: string | undefined) => {
-    setTyped(null)
-    setWrong(undefined)
-    if (day !== (value || undefined)) onPick(day)
-  }
-  const commit = () => {
-    if (typed === null) return
-    const day = readDay(typed, today())
-    if (typed.trim() === '' && !field.required) pick(undefined)
-    else if (day === null) setWrong(controls.notDay)
-    else if (day < min) setWrong(controls.dayFrom(dayText(min)))
-    else if (day > max) setWrong(controls.dayTo(dayText(max)))
-    else pick(day)
-  }
   return (
     <span ref={box} className={`block min-w-36 ${field.className ?? ''}`}>
       <Field
@@ -63,13 +47,7 @@ export function DayField({ value, onPick, min = '2000-01-01', max = '9999-12-31'
         className=""
         error={error ?? wrong}
         onBlur={commit}
-        onChange={e => {
-          setTyped(e.target.value)
-          setWrong(undefined)
-          // A day that is complete counts at once.
-          if (isDay(e.target.value) && e.target.value >= min && e.target.value <= max && e.target.value !== value)
-            onPick(e.target.value)
-        }}
+        onChange={e => type(e.target.value)}
         onKeyDown={e => {
           if (e.key === 'Enter') commit()
           if (e.key !== 'ArrowDown') return
@@ -95,4 +73,39 @@ export function DayField({ value, onPick, min = '2000-01-01', max = '9999-12-31'
       )}
     </span>
   )
+}
+
+const today = (): string => dayIn(Date.now(), undefined)
+
+/** Keeps the text of a date field until it is a day. */
+function useTyped({
+  value,
+  onPick,
+  min = '',
+  max = '',
+  required,
+}: Pick<Props, 'value' | 'onPick' | 'min' | 'max' | 'required'>) {
+  const [typed, setTyped] = useState<string | null>(null)
+  const [wrong, setWrong] = useState<string>()
+  const pick = (day: string | undefined) => {
+    setTyped(null)
+    setWrong(undefined)
+    if (day !== (value || undefined)) onPick(day)
+  }
+  const type = (text: string) => {
+    setTyped(text)
+    setWrong(undefined)
+    // A day that is complete counts at once.
+    if (isDay(text) && text >= min && text <= max && text !== value) onPick(text)
+  }
+  const commit = () => {
+    if (typed === null) return
+    const day = readDay(typed, today())
+    if (typed.trim() === '' && !required) pick(undefined)
+    else if (day === null) setWrong(controls.notDay)
+    else if (day < min) setWrong(controls.dayFrom(dayText(min)))
+    else if (day > max) setWrong(controls.dayTo(dayText(max)))
+    else pick(day)
+  }
+  return { typed, wrong, type, pick, commit }
 }

@@ -114,23 +114,13 @@ export function Select({ choices, value, defaultValue, onChange, name, required,
   const trigger = useRef<HTMLButtonElement>(null)
   const [own, setOwn] = useState(defaultValue ?? choices[0]?.value ?? '')
   const [open, setOpen] = useState(false)
-  const letters = useLetters()
   const at = value ?? own
   const pick = (next: string) => {
     if (next === at) return
     setOwn(next)
     onChange?.({ target: { value: next } })
   }
-  const onKeyDown = (e: KeyboardEvent) => {
-    if (e.ctrlKey || e.metaKey) return
-    if (e.key === 'ArrowDown' || e.key === 'ArrowUp') setOpen(true)
-    else if (e.key.length !== 1 || e.key === ' ' || e.altKey) return
-    else {
-      const next = choiceFor(choices, at, letters(e.key, e.timeStamp))
-      if (next) pick(next.value)
-    }
-    e.preventDefault()
-  }
+  const onKeyDown = useClosedKeys(choices, at, pick, () => setOpen(true))
   return (
     <Wrapped id={id} {...p}>
       <span className="relative flex">
@@ -154,18 +144,7 @@ export function Select({ choices, value, defaultValue, onChange, name, required,
           <bdi className="min-w-0 grow truncate">{choices.find(c => c.value === at)?.label ?? at}</bdi>
           <Icon className="text-soft" name="chevron" />
         </button>
-        {name && (
-          <input
-            aria-hidden="true"
-            className="pointer-events-none absolute inset-0 -z-10 opacity-0"
-            name={name}
-            onChange={() => undefined}
-            onFocus={() => trigger.current?.focus()}
-            required={required}
-            tabIndex={-1}
-            value={at}
-          />
-        )}
+        {name && <FormValue name={name} onFocus={() => trigger.current?.focus()} required={required} value={at} />}
       </span>
       {open && trigger.current && (
         <SelectList
@@ -182,11 +161,34 @@ export function Select({ choices, value, defaultValue, onChange, name, required,
   )
 }
 
-/** Returns a function that adds a typed letter and returns all that were typed without a pause. */
-function useLetters(): (letter: string, at: number) => string {
+/** The value of a select in its form, which also reports a missing one. */
+const FormValue = (p: { name: string; value: string; required: boolean | undefined; onFocus: () => void }) => (
+  <input
+    {...p}
+    aria-hidden="true"
+    className="pointer-events-none absolute inset-0 -z-10 opacity-0"
+    onChange={() => undefined}
+    tabIndex={-1}
+  />
+)
+
+/** Returns the key handler of a closed select: arrows open it, and letters typed without a pause choose. */
+function useClosedKeys(
+  choices: readonly Choice[],
+  value: string,
+  pick: (value: string) => void,
+  open: () => void,
+): (e: KeyboardEvent) => void {
   const typed = useRef({ text: '', at: 0 })
-  return (letter, at) => {
-    typed.current = { text: (at - typed.current.at < 500 ? typed.current.text : '') + letter, at }
-    return typed.current.text
+  return e => {
+    const arrow = e.key === 'ArrowDown' || e.key === 'ArrowUp'
+    const letter = e.key.length === 1 && e.key !== ' ' && !e.altKey
+    if (e.ctrlKey || e.metaKey || !(arrow || letter)) return
+    e.preventDefault()
+    if (arrow) return open()
+    const before = e.timeStamp - typed.current.at < 500 ? typed.current.text : ''
+    typed.current = { text: before + e.key, at: e.timeStamp }
+    const next = choiceFor(choices, value, typed.current.text)
+    if (next) pick(next.value)
   }
 }
