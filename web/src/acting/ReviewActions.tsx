@@ -1,0 +1,34 @@
+import { useMe } from '../app/queries'
+import { acting } from '../texts/acting'
+import { Button } from '../ui/Button'
+import { useApprove } from './useApprove'
+
+interface Props {
+  task: { id: string; key: string }
+  onSendBack: () => void
+  /** Set where Approve is not the main action of the screen. */
+  quiet?: boolean
+}
+
+/** The buttons of a task in Review. */
+export function ReviewActions({ task, onSendBack, quiet = false }: Props) {
+  const approve = useApprove()
+  const me = useMe().data
+  if (!me || me.role === 'agent') return null
+  return (
+    <>
+      <Button
+        aria-label={acting.of(acting.approve.button, task.key)}
+        busy={approve.isPending}
+        icon="check"
+        look={quiet ? 'plain' : 'primary'}
+        onClick={() => approve.mutate(task)}
+      >
+        {acting.approve.button}
+      </Button>
+      <Button aria-label={acting.of(acting.sendBack.button, task.key)} onClick={onSendBack}>
+        {acting.sendBack.button}
+      </Button>
+    </>
+  )
+}

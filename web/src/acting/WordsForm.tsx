@@ -1,0 +1,63 @@
+import { useMutation } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { newKey } from '../api/client'
+import { asProblem } from '../api/problem'
+import { dropDraft, useDraft } from '../tasks/drafts'
+import { acting } from '../texts/acting'
+import { TextArea } from '../ui/Field'
+import { SubmitForm } from '../ui/SubmitForm'
+
+interface Props {
+  /** What the draft is for, and the ID of the thing it is about. */
+  draft: readonly [what: string, id: string]
+  label: string
+  help: string
+  submit: string
+  /** Sends the text. A retry after a lost response passes the same key. */
+  send: (text: string, key: string) => Promise<unknown>
+  onDone: () => void
+  onCancel: () => void
+  /** More choices, below the text. */
+  children?: ReactNode
+}
+
+/** A form for an answer in words. The text is kept as a draft until it is sent; Ctrl+Enter or ⌘+Enter sends it. */
+export function WordsForm({ draft, label, help, submit, send, onDone, onCancel, children }: Props) {
+  const [text, write] = useDraft(...draft)
+  const [key, setKey] = useState(newKey)
+  const sending = useMutation({
+    mutationFn: () => send(text.trim(), key),
+    onSuccess: () => {
+      dropDraft(...draft)
+      onDone()
+    },
+    onError: err => asProblem(err).status > 0 && setKey(newKey()),
+  })
+  const problem = sending.error ? asProblem(sending.error) : null
+  return (
+    <SubmitForm
+      busy={sending.isPending}
+      disabled={!text.trim()}
+      onCancel={onCancel}
+      onSend={() => text.trim() && !sending.isPending && sending.mutate()}
+      submit={submit}
+    >
+      <TextArea
+        autoFocus
+        error={problem ? (problem.of('text') ?? problem.message) : undefined}
+        help={help}
+        label={label}
+        maxLength={4000}
+        onChange={e => write(e.target.value)}
+        onKeyDown={e => {
+          if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.form?.requestSubmit()
+        }}
+        required
+        rows={4}
+        title={acting.keys}
+        value={text}
+      />
+      {children}
+    </SubmitForm>
+  )
+}
