@@ -6,6 +6,8 @@ export interface Binding {
   keys: string
   label: string
   run: () => void
+  /** Returns whether the shortcut applies to this focus; always if omitted. */
+  when?: (target: EventTarget | null) => boolean
 }
 
 const sets: (() => readonly Binding[])[] = []
@@ -24,8 +26,8 @@ const elsewhere = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest('[role="dialog"]:not([data-keys]), [role="menu"], [role="listbox"]') !== null
 
-function find(keys: string): Binding | undefined {
-  return bindings().findLast(b => b.keys === keys)
+function find(keys: string, target: EventTarget | null): Binding | undefined {
+  return bindings().findLast(b => b.keys === keys && (b.when?.(target) ?? true))
 }
 
 function onKey(e: KeyboardEvent): void {
@@ -33,7 +35,7 @@ function onKey(e: KeyboardEvent): void {
   const mod = e.metaKey || e.ctrlKey
   const key = e.key.length === 1 ? e.key.toLowerCase() : e.key
   if (mod) {
-    const found = find(`mod+${key}`)
+    const found = find(`mod+${key}`, e.target)
     if (!found) return
     e.preventDefault()
     found.run()
@@ -42,7 +44,7 @@ function onKey(e: KeyboardEvent): void {
   if (!view().keys || typing(e.target) || elsewhere(e.target)) return
   const before = first !== null && e.timeStamp - first.at < between ? first.key : null
   first = null
-  const found = (before !== null && find(`${before} ${key}`)) || find(key)
+  const found = (before !== null && find(`${before} ${key}`, e.target)) || find(key, e.target)
   if (found) {
     e.preventDefault()
     found.run()

@@ -1,9 +1,10 @@
 import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
-import { Icon, type IconName } from '../ui/Icon'
+import { Icon } from '../ui/Icon'
 import { type Look, State } from '../ui/State'
 import { TextLink } from '../ui/TextLink'
 import { type Item, subjectHref, type Told } from './item'
+import { kindTable } from './kinds'
 
 const words = inboxWords
 
@@ -37,25 +38,10 @@ export const StateMark = ({ of }: { of: Told }) => (
   </State>
 )
 
-export const kindIcon: Record<Item['kind'], IconName> = {
-  escalation: 'up',
-  standup_failed: 'standups',
-  standup_missed: 'standups',
-  old_blocker: 'blocked',
-  job_missed: 'schedules',
-  job_failed: 'schedules',
-  dispatch_failed: 'tasks',
-  run_stalled: 'sessions',
-  task_blocked: 'blocked',
-  task_review: 'tasks',
-  gateway_trouble: 'link',
-  pairing_pending: 'link',
-}
-
 export const KindMark = ({ of }: { of: Item['kind'] }) => (
   <span className="inline-flex items-center gap-1 whitespace-nowrap">
-    <Icon className="size-3.5" name={kindIcon[of]} />
-    {words.kind[of]}
+    <Icon className="size-3.5" name={kindTable[of].icon} />
+    {kindTable[of].label}
   </span>
 )
 

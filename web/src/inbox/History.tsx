@@ -5,6 +5,7 @@ import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
 import { LoadMore } from '../ui/LoadMore'
 import { Answer } from '../ui/Views'
+import { kindLabels } from './kinds'
 import { historyQuery } from './queries'
 
 const words = inboxWords
@@ -22,7 +23,7 @@ function say(field: string, v: unknown): string {
   const s = String(v)
   if (field === 'snoozed_until') return moment(s)
   const names: Record<string, string> =
-    field === 'state' ? words.state : field === 'severity' ? words.severity : field === 'kind' ? words.kind : {}
+    field === 'state' ? words.state : field === 'severity' ? words.severity : field === 'kind' ? kindLabels : {}
   return names[s] ?? s
 }
 

@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useCallback, useMemo } from 'react'
+import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { known, knownList } from '../app/prefetch'
 import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
@@ -10,13 +10,13 @@ import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
 import { LoadMore } from '../ui/LoadMore'
 import { Answer, Empty, NewRows, NoneFit } from '../ui/Views'
+import { Detail } from './Detail'
 import { cleared, Filters } from './Filters'
-import { ItemList } from './ItemList'
+import { buttonOf, ItemList } from './ItemList'
 import { filtersOf, isFiltered } from './itemFilters'
-import { Panel } from './Panel'
 import { listQuery, oneQuery } from './queries'
 import type { Go, InboxSearch } from './search'
-import { type ItemActions, useItemActions } from './useItemActions'
+import { useItemActions } from './useItemActions'
 import { useItems } from './useItems'
 
 const inboxRoute = getRouteApi('/frame/inbox')
@@ -29,50 +29,86 @@ export async function ask(cache: QueryClient, search: InboxSearch): Promise<void
   if (me && me.role !== 'agent') await knownList(cache, listQuery(filtersOf(search)))
 }
 
-/** The inbox: a ranked list, with one item beside it. */
+/** The inbox: the list with one item beside it. A small screen shows either the list or the item. */
 export function InboxPage() {
   const search = inboxRoute.useSearch()
   const verbs = useItemActions()
   const go: Go = useGo('/inbox')
-  const close = useCallback(() => {
-    const id = search.item
-    go({ item: undefined }, true)
-    // Returns the focus to the row of the closed item.
-    setTimeout(() => document.querySelector<HTMLElement>(`[data-item="${CSS.escape(id ?? '')}"]`)?.focus())
-  }, [go, search.item])
-  const open = useQuery({ ...oneQuery(search.item ?? ''), enabled: search.item !== undefined }).data
-  useTitle(search.item ? open?.title : undefined, texts.app.places.inbox)
+  const filters = useMemo(() => filtersOf(search), [search])
+  const { asked, waiting, show } = useItems(filters)
+  const { list, pane, open, move, back } = usePanes(search.item, go)
+  // Without a choice, the first item is shown where there is room for it.
+  const shown = search.item ?? asked.data?.[0]?.id
+  const item = useQuery({ ...oneQuery(search.item ?? ''), enabled: search.item !== undefined }).data
+  useTitle(search.item ? item?.title : undefined, texts.app.places.inbox)
   return (
     <div className="flex h-full min-h-0">
-      <div className="flex min-w-0 grow flex-col">
+      <div
+        ref={list}
+        className={`min-w-0 flex-col ${search.item ? 'hidden lg:flex' : 'flex'} ${shown ? 'w-full border-line lg:w-[24rem] lg:shrink-0 lg:border-r xl:w-[30rem]' : 'grow'}`}
+      >
         <Filters go={go} search={search} />
-        <List go={go} search={search} verbs={verbs} />
+        <div className="min-h-0 grow overflow-y-auto">
+          <h2 className="sr-only">{texts.app.places.inbox}</h2>
+          <NewRows count={waiting} onShow={show} />
+          <Answer of={asked} what={words.what}>
+            {items =>
+              items.length === 0 ? (
+                <Nothing filtered={isFiltered(filters)} go={go} />
+              ) : (
+                <ItemList
+                  inGroups={!search.order}
+                  items={items}
+                  onMove={move}
+                  onOpen={open}
+                  opened={shown}
+                  verbs={verbs}
+                />
+              )
+            }
+          </Answer>
+          <LoadMore className="justify-center pb-3" of={asked} />
+        </div>
       </div>
-      {search.item && <Panel key={search.item} id={search.item} onClose={close} verbs={verbs} />}
+      {shown && (
+        <Detail
+          key={shown}
+          className={search.item ? 'flex' : 'hidden lg:flex'}
+          id={shown}
+          onBack={() => back(shown)}
+          pane={pane}
+          verbs={verbs}
+        />
+      )}
       {verbs.questions}
     </div>
   )
 }
 
-function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: ItemActions }) {
-  const filters = useMemo(() => filtersOf(search), [search])
-  const { asked, waiting, show } = useItems(filters)
-  return (
-    <div className="min-h-0 grow overflow-y-auto">
-      <h2 className="sr-only">{texts.app.places.inbox}</h2>
-      <NewRows count={waiting} onShow={show} />
-      <Answer of={asked} what={words.what}>
-        {items =>
-          items.length === 0 ? (
-            <Nothing filtered={isFiltered(filters)} go={go} />
-          ) : (
-            <ItemList items={items} onOpen={item => go({ item })} opened={search.item} verbs={verbs} />
-          )
-        }
-      </Answer>
-      <LoadMore className="justify-center pb-3" of={asked} />
-    </div>
+/** Returns whether an element is not displayed. */
+const isHidden = (element: HTMLElement | null): boolean => element?.offsetParent === null
+
+/** Moves between the list and the item, with the focus. Only one of the two is visible on a small screen. */
+function usePanes(item: string | undefined, go: Go) {
+  const list = useRef<HTMLDivElement>(null)
+  const pane = useRef<HTMLElement>(null)
+  const open = useCallback(
+    (id: string, byKey = false) => {
+      go({ item: id }, item !== undefined)
+      if (byKey) setTimeout(() => pane.current?.focus())
+    },
+    [go, item],
   )
+  /** Shows the item that j, k, or the removal of a row leads to. A small screen returns to the list instead. */
+  const move = (id: string | null) => go({ item: isHidden(list.current) ? undefined : (id ?? undefined) }, true)
+  const back = (id: string) => {
+    if (isHidden(list.current)) go({ item: undefined })
+    setTimeout(() => buttonOf(list.current, id)?.focus())
+  }
+  useEffect(() => {
+    if (item !== undefined && isHidden(list.current)) pane.current?.focus()
+  }, [item])
+  return { list, pane, open, move, back }
 }
 
 function Nothing({ filtered, go }: { filtered: boolean; go: Go }) {

@@ -2,17 +2,20 @@ import { describe, expect, it } from 'vitest'
 import type { Person } from '../app/queries'
 import {
   type Action,
+  actsOf,
+  grouped,
   looks,
   maySnooze,
   needs,
-  remedyOf,
   snoozes,
   sorted,
   subjectHref,
   type Told,
+  taskOf,
   wayBack,
 } from './item'
 import { fits } from './itemFilters'
+import { reasonOf } from './reason'
 
 const make = (of: Partial<Told>): Told => ({
   id: 'a',
@@ -178,20 +181,67 @@ describe('what it is about', () => {
   })
 })
 
-describe('what ends the cause of an item', () => {
-  const of = (kind: Told['kind'], id = 'x', state: Told['state'] = 'open') =>
-    remedyOf(make({ kind, state, subject: { kind: '', id, name: 'n' } }))
-  it('is another run of the job, the standup or the task', () => {
-    expect(of('job_missed')).toEqual({ do: 'run', id: 'x' })
-    expect(of('job_failed', 'x', 'snoozed')).toEqual({ do: 'run', id: 'x' })
-    expect(of('dispatch_failed')).toEqual({ do: 'dispatch', id: 'x' })
-    expect(of('standup_failed')).toEqual({ do: 'retry', id: 'x' })
-    expect(of('standup_missed', 'executive')).toEqual({ do: 'hold', team: 'executive' })
+// Each kind must lead to what settles it, and only for those who may.
+describe('the actions on an item', () => {
+  const of = (kind: Told['kind'], { id = 'x', state = 'open' as Told['state'], lead = true } = {}) =>
+    actsOf(make({ kind, state, subject: { kind: '', id, name: 'n' } }), { lead })
+  it.each([
+    ['escalation', ['decide']],
+    ['old_blocker', ['decide']],
+    ['task_blocked', ['decide']],
+    ['task_review', ['approve', 'sendBack']],
+    ['job_failed', ['runJob', 'openRun']],
+    ['job_missed', ['runJob']],
+    ['run_stalled', ['openSession', 'stopSession']],
+    ['dispatch_failed', ['dispatch']],
+    ['standup_failed', ['retryStandup']],
+    ['standup_missed', ['runStandup']],
+    ['gateway_trouble', ['testConnection']],
+    ['pairing_pending', ['testConnection']],
+  ] as const)('%s: %j', (kind, want) => expect(of(kind)).toEqual(want))
+  it('are none once it is resolved, and none on a subject that is unknown', () => {
+    expect(of('job_failed', { state: 'snoozed' })).toEqual(['runJob', 'openRun'])
+    expect(of('job_failed', { state: 'resolved' })).toEqual([])
+    expect(of('job_failed', { id: '' })).toEqual([])
+    expect(of('escalation', { id: '' })).toEqual(['decide'])
   })
-  it('is nothing where only a person can judge, or where nothing is wrong any more', () => {
-    expect(of('escalation')).toBeNull()
-    expect(of('old_blocker')).toBeNull()
-    expect(of('job_failed', 'x', 'resolved')).toBeNull()
-    expect(of('job_failed', '')).toBeNull()
+  it('leave out what only the owner and admins may do', () => {
+    expect(of('run_stalled', { lead: false })).toEqual(['openSession'])
+    expect(of('job_failed', { lead: false })).toEqual(['openRun'])
+    expect(of('task_review', { lead: false })).toEqual(['approve', 'sendBack'])
+  })
+})
+
+describe('the groups', () => {
+  it('are by urgency, and each keeps its order', () => {
+    const list = [
+      make({ id: 'a', severity: 'urgent' }),
+      make({ id: 'b', severity: 'low' }),
+      make({ id: 'c', severity: 'low' }),
+    ]
+    expect(grouped(list).map(g => [g.severity, g.items.map(i => i.id)])).toEqual([
+      ['urgent', ['a']],
+      ['low', ['b', 'c']],
+    ])
+  })
+})
+
+describe('the reason of an item', () => {
+  it('is the first sentence of its details, in one line', () => {
+    const detail = '## Why\n\nThe **card** has\nexpired. Somebody has to pay.'
+    expect(reasonOf({ title: 'Stuck', detail })).toBe('The card has expired.')
+  })
+  it('is nothing while the details are unknown, or if they repeat the title', () => {
+    expect(reasonOf({ title: 'Stuck' })).toBeNull()
+    expect(reasonOf({ title: 'Stuck', detail: '' })).toBeNull()
+    expect(reasonOf({ title: 'The card has expired.', detail: 'The card has expired.' })).toBeNull()
+  })
+})
+
+describe('the task of an item', () => {
+  it('is its subject by key, and nothing if it is about something else', () => {
+    expect(taskOf(make({}))).toBe('TASK-7')
+    expect(taskOf(make({ subject: { kind: 'task', id: 't1', name: '' } }))).toBe('t1')
+    expect(taskOf(make({ subject: { kind: 'standup', id: 's', name: 'S' } }))).toBeNull()
   })
 })

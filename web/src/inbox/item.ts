@@ -1,29 +1,17 @@
 import type { Schemas } from '../api/client'
 import { sessionHref, standupHref } from '../ui/TextLink'
+import { type ActName, kindTable } from './kinds'
 
 export type Item = Schemas['InboxItem']
-/** An item as in lists and events, without its details. */
-export type Told = Omit<Item, 'detail'>
+/** An item as in lists and events. Events omit its details. */
+export type Told = Omit<Item, 'detail'> & { detail?: string }
 export type State = Item['state']
 
 export const states = ['open', 'acked', 'snoozed', 'resolved'] as const satisfies readonly State[]
 /** The states that the list shows by default. */
 export const waiting = ['open', 'acked'] as const satisfies readonly State[]
 export const severities = ['urgent', 'high', 'medium', 'low'] as const satisfies readonly Item['severity'][]
-export const kinds = [
-  'escalation',
-  'standup_failed',
-  'standup_missed',
-  'old_blocker',
-  'job_missed',
-  'job_failed',
-  'dispatch_failed',
-  'run_stalled',
-  'task_blocked',
-  'task_review',
-  'gateway_trouble',
-  'pairing_pending',
-] as const satisfies readonly Item['kind'][]
+export const kinds = Object.keys(kindTable) as Item['kind'][]
 export const orders = ['rank', '-last', 'last'] as const
 
 const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
@@ -139,26 +127,43 @@ export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
   }
 }
 
-/** An action that fixes the cause of an item, and its target. */
-export type RemedyOf =
-  | { do: 'run' | 'dispatch' | 'retry'; id: string }
-  /** Runs today's standup of the team. A missed day that is over stays missed. */
-  | { do: 'hold'; team: string }
+/** The actions that only the owner and admins may take. */
+const forLeads: readonly ActName[] = ['runJob', 'dispatch', 'retryStandup', 'runStandup', 'stopSession']
 
-/** Returns the action that fixes the cause of an item, or null if there is none. */
-export function remedyOf({ kind, state, subject }: Pick<Told, 'kind' | 'state' | 'subject'>): RemedyOf | null {
-  if (state === 'resolved' || subject.id === '') return null
-  switch (kind) {
-    case 'job_missed':
-    case 'job_failed':
-      return { do: 'run', id: subject.id }
-    case 'dispatch_failed':
-      return { do: 'dispatch', id: subject.id }
-    case 'standup_failed':
-      return { do: 'retry', id: subject.id }
-    case 'standup_missed':
-      return { do: 'hold', team: subject.id }
-    default:
-      return null
-  }
+/** Returns the actions on an item that the user may take, the primary one first. */
+export function actsOf(item: Pick<Told, 'kind' | 'state' | 'subject'>, may: { lead: boolean }): readonly ActName[] {
+  if (item.state === 'resolved') return []
+  return kindTable[item.kind].acts.filter(
+    act => (may.lead || !forLeads.includes(act)) && (item.subject.id !== '' || !needsSubject.includes(act)),
+  )
 }
+
+/** The actions on what the item is about. */
+const needsSubject: readonly ActName[] = [
+  'approve',
+  'sendBack',
+  'runJob',
+  'openRun',
+  'dispatch',
+  'retryStandup',
+  'runStandup',
+  'openSession',
+  'stopSession',
+]
+
+/** Returns the key of the task that the item is about, or null. */
+export const taskOf = ({ subject }: Pick<Told, 'subject'>): string | null =>
+  subject.kind === 'task' ? subject.name || subject.id || null : null
+
+/** Items of one urgency, in their order. */
+export interface Group {
+  severity: Item['severity']
+  items: Told[]
+}
+
+/** Groups items by urgency, the most urgent first. */
+export const grouped = (items: readonly Told[]): Group[] =>
+  severities.flatMap(severity => {
+    const those = items.filter(i => i.severity === severity)
+    return those.length > 0 ? [{ severity, items: those }] : []
+  })

@@ -11,8 +11,10 @@ export function filtersOf({ state, kind, severity, assignee, order }: InboxSearc
   ) as Filters
 }
 
-/** Returns whether any filter is set. The order is not a filter. */
-export const isFiltered = ({ order: _, ...rest }: Filters): boolean => Object.values(rest).some(Boolean)
+/** Returns the number of filters that are set. The order is not a filter. */
+export const filterCount = ({ order: _, ...rest }: Filters): number => Object.values(rest).filter(Boolean).length
+
+export const isFiltered = (filters: Filters): boolean => filterCount(filters) > 0
 
 /**
  * Returns whether an item matches the filters, by the server's rules, so that changed items appear and disappear at

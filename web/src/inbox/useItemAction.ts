@@ -5,7 +5,7 @@ import { Problem } from '../api/problem'
 import * as clock from '../app/clock'
 import { moment } from '../app/format'
 import { useMe } from '../app/queries'
-import { session } from '../app/session'
+import { dropDraft } from '../tasks/drafts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { say, sayFailed } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
@@ -56,11 +56,6 @@ async function undo(cache: QueryClient, was: Told, action: Action): Promise<void
   }
 }
 
-/** Notes of failed resolutions by item ID, offered again on the next attempt. */
-const unsaid = new Map<string, string>()
-session.onLeave(() => unsaid.clear())
-export const unsaidOf = (id: string): string => unsaid.get(id) ?? ''
-
 /** Returns a function that applies an action optimistically, and reverts it if the server refuses it. */
 export function useItemAction(): (item: Told, action: Action) => void {
   const cache = useQueryClient()
@@ -74,12 +69,11 @@ export function useItemAction(): (item: Told, action: Action) => void {
       putItem(cache, looks(item, action, me ?? { id: '', name: '' }, new Date(clock.now())))
     },
     onSuccess: (now, { item, action }) => {
-      unsaid.delete(item.id)
+      if (action.do === 'resolve') dropDraft('resolution', item.id)
       putItem(cache, now)
       say(said(action), () => void undo(cache, item, action))
     },
-    onError: (err, { item, action }) => {
-      if (action.do === 'resolve' && action.note) unsaid.set(item.id, action.note)
+    onError: (err, { item }) => {
       sayFailed(err, words.couldNot)
       putItem(cache, item)
       if (!(err instanceof Problem) || err.status !== 0) void readAgain(cache, item)

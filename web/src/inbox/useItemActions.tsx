@@ -1,19 +1,15 @@
 import { type ReactNode, useMemo, useState } from 'react'
+import { useTaskDialogs } from '../acting/useTaskDialogs'
 import * as clock from '../app/clock'
-import { dayIn } from '../app/days'
-import { moment } from '../app/format'
 import { useMe, usePeople } from '../app/queries'
-import { texts } from '../texts'
+import { useStop } from '../sessions/Stop'
+import { acting } from '../texts/acting'
 import { inbox as inboxWords } from '../texts/inbox'
-import { Button } from '../ui/Button'
-import { DayField } from '../ui/DayField'
 import { Dialog } from '../ui/Dialog'
-import { Field } from '../ui/Field'
 import type { MenuGroup, MenuItem } from '../ui/Menu'
-import { SubmitForm } from '../ui/SubmitForm'
-import { TimeField } from '../ui/TimeField'
-import { type Action, maySnooze, snoozes, type Told } from './item'
-import { unsaidOf, useItemAction } from './useItemAction'
+import { DecideItem, Resolve, SnoozeUntil } from './ItemDialogs'
+import { type Action, snoozes, type Told, taskOf } from './item'
+import { useItemAction } from './useItemAction'
 
 const words = inboxWords
 
@@ -24,11 +20,22 @@ export interface ItemActions {
   /** All actions of the item. */
   groups: (item: Told) => MenuGroup[]
   resolve: (item: Told) => void
+  /** Asks for a decision about the item's task, or about the item itself if it has none. */
+  decide: (item: Told) => void
+  sendBack: (item: Told) => void
+  /** Stops the session that the item is about, after a confirmation. */
+  stop: (item: Told) => void
   /** The dialogs that some actions open first. */
   questions: ReactNode
 }
 
-type Question = { what: 'snooze' | 'resolve'; item: Told }
+const dialogs = {
+  snooze: { title: words.snoozeTitle, Form: SnoozeUntil },
+  resolve: { title: words.resolveTitle, Form: Resolve },
+  decide: { title: acting.decide.titleOf, Form: DecideItem },
+} as const
+
+type Question = { what: keyof typeof dialogs; item: Told }
 
 /** Returns the people who can be assigned: active accounts that aren't agents. */
 export function useAssignees(): { id: string; name: string; mine: boolean }[] {
@@ -49,6 +56,8 @@ export function useItemActions(): ItemActions {
   const act = useItemAction()
   const people = useAssignees()
   const [question, setQuestion] = useState<Question | null>(null)
+  const [askTask, taskDialogs] = useTaskDialogs()
+  const [askStop, stopDialog] = useStop()
   return useMemo(() => {
     const snoozeGroups = (item: Told): MenuGroup[] => [
       {
@@ -113,109 +122,41 @@ export function useItemActions(): ItemActions {
             ]),
       ]
     }
+    const decide = (item: Told) => {
+      const task = taskOf(item)
+      if (task) askTask('decide', task)
+      else setQuestion({ what: 'decide', item })
+    }
     const close = () => setQuestion(null)
+    const asked = (what: Question['what']) => {
+      const { title, Form } = dialogs[what]
+      return (
+        <Dialog onClose={close} open={question?.what === what} title={title}>
+          {question && <Form act={act} item={question.item} onDone={close} />}
+        </Dialog>
+      )
+    }
     const questions = (
       <>
-        <Dialog onClose={close} open={question?.what === 'snooze'} title={words.snoozeTitle}>
-          {question && <SnoozeUntil act={act} item={question.item} onDone={close} />}
-        </Dialog>
-        <Dialog onClose={close} open={question?.what === 'resolve'} title={words.resolveTitle}>
-          {question && <Resolve act={act} item={question.item} onDone={close} />}
-        </Dialog>
+        {asked('snooze')}
+        {asked('resolve')}
+        {asked('decide')}
+        {taskDialogs}
+        {stopDialog}
       </>
     )
-    return { act, snoozeGroups, groups, resolve, questions }
-  }, [act, people, question])
+    return {
+      act,
+      snoozeGroups,
+      groups,
+      resolve,
+      decide,
+      sendBack: (item: Told) => askTask('sendBack', taskOf(item) ?? item.subject.id),
+      stop: ({ subject }: Told) => askStop({ key: subject.id, label: null, agent_id: agentOf(subject.id) }),
+      questions,
+    }
+  }, [act, people, question, askTask, taskDialogs, askStop, stopDialog])
 }
 
-interface Asked {
-  item: Told
-  act: ItemActions['act']
-  onDone: () => void
-}
-
-const About = ({ item }: { item: Told }) => (
-  <p className="wrap-anywhere line-clamp-3 font-medium">
-    <bdi>{item.title}</bdi>
-  </p>
-)
-
-/** Returns the local day and time of a moment, for fields. */
-function local(at: Date): { day: string; time: string } {
-  const two = (n: number) => String(n).padStart(2, '0')
-  return { day: dayIn(at.getTime(), undefined), time: `${two(at.getHours())}:${two(at.getMinutes())}` }
-}
-
-function SnoozeUntil({ item, act, onDone }: Asked) {
-  const [at, setAt] = useState(() =>
-    local(snoozes(new Date(clock.now())).find(s => s.id === 'tomorrow')?.until ?? new Date(clock.now())),
-  )
-  const [wrong, setWrong] = useState(false)
-  const until = new Date(`${at.day}T${at.time}`)
-  const set = (change: Partial<typeof at>) => {
-    setAt(was => ({ ...was, ...change }))
-    setWrong(false)
-  }
-  return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={e => {
-        e.preventDefault()
-        if (!maySnooze(until, new Date(clock.now()))) return setWrong(true)
-        act(item, { do: 'snooze', until: until.toISOString() })
-        onDone()
-      }}
-    >
-      <About item={item} />
-      <div className="grid grid-cols-2 gap-3">
-        <DayField
-          {...(wrong ? { error: words.snoozeWrong } : {})}
-          autoFocus
-          help={words.snoozeHelp}
-          label={words.snoozeTime}
-          onPick={day => day && set({ day })}
-          required
-          value={at.day}
-        />
-        <TimeField label={words.snoozeClock} onPick={time => set({ time })} required value={at.time} />
-      </div>
-      <div className="flex items-center justify-end gap-2">
-        {!Number.isNaN(until.getTime()) && (
-          <span className="grow text-soft text-xs">{moment(until.toISOString())}</span>
-        )}
-        <Button onClick={onDone}>{texts.ui.cancel}</Button>
-        <Button look="primary" type="submit">
-          {words.snoozeSubmit}
-        </Button>
-      </div>
-    </form>
-  )
-}
-
-function Resolve({ item, act, onDone }: Asked) {
-  const [note, setNote] = useState(() => unsaidOf(item.id))
-  return (
-    <SubmitForm
-      onSend={() => {
-        act(item, { do: 'resolve', note: note.trim() })
-        onDone()
-      }}
-    >
-      <About item={item} />
-      <Field
-        autoFocus
-        help={words.resolveHelp}
-        label={words.resolveNote}
-        maxLength={1000}
-        onChange={e => setNote(e.target.value)}
-        value={note}
-      />
-      <div className="flex justify-end gap-2">
-        <Button onClick={onDone}>{texts.ui.cancel}</Button>
-        <Button look="primary" type="submit">
-          {words.resolveSubmit}
-        </Button>
-      </div>
-    </SubmitForm>
-  )
-}
+/** Returns the agent in a session key. */
+const agentOf = (key: string): string => /^agent:([^:]+):/i.exec(key)?.[1] ?? ''

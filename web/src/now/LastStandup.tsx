@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, type Schemas, take } from '../api/client'
+import { headline } from '../app/headline'
 import { rereadSoon } from '../app/live/patches'
 import { leads, useMe } from '../app/queries'
 import { inbox as inboxWords } from '../texts/inbox'
@@ -12,7 +13,6 @@ import { say, sayFailed } from '../ui/toast'
 import { Answer } from '../ui/Views'
 import { Card, Nothing } from './Card'
 import { standupQuery } from './queries'
-import { headline } from './tile'
 
 const words = nowWords.last
 type Brief = Schemas['StandupBrief']

@@ -1,6 +1,5 @@
 import type { Schemas } from '../api/client'
 import { partsOf } from '../sessions/session'
-import { type Block, type Inline, readMarkdown } from '../ui/markdown'
 
 type Session = Schemas['Session']
 type Task = Schemas['TaskCard']
@@ -33,27 +32,4 @@ export function currentTask(
     going.find(t => user !== undefined && t.claim?.by === user) ??
     going.filter(t => user !== undefined && t.assignee_id === user).sort((a, b) => text(a.moved_at, b.moved_at))[0]
   )
-}
-
-const plain = (nodes: readonly (Block | Inline)[]): string =>
-  nodes
-    .map(n => {
-      if (n.kind === 'break') return ' '
-      if ('text' in n) return n.text
-      if ('items' in n) return n.items.map(i => plain(i.of)).join(' ')
-      return 'of' in n ? plain(n.of) : ''
-    })
-    .join('')
-
-const longest = 200
-
-/** Returns the first sentence of a summary without markup, or null. */
-export function headline(summary: string | null): string | null {
-  const first = readMarkdown(summary ?? '').find(b => b.kind !== 'heading' && b.kind !== 'rule' && plain([b]).trim())
-  if (!first) return null
-  const line = plain(first.kind === 'list' ? (first.items[0]?.of ?? []) : [first])
-    .replace(/\s+/g, ' ')
-    .trim()
-  const sentence = /^.*?[.!?](?=\s+\p{Lu}|$)/u.exec(line)?.[0] ?? line
-  return sentence.length > longest ? `${sentence.slice(0, longest - 1)}…` : sentence
 }
