@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import * as clock from '../app/clock'
 import { texts } from '../texts'
+import { acting } from '../texts/acting'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
@@ -11,8 +12,14 @@ import type { Task } from './task'
 
 const words = texts.tasks
 
-/** Why a task is blocked and since when, with a button to unblock it; or a form to mark it as blocked. */
-export function Blocked({ task }: { task: Task }) {
+interface Props {
+  task: Task
+  /** Asks for a decision; undefined for users who may not decide. */
+  onDecide: (() => void) | undefined
+}
+
+/** Why a task is blocked and since when, with buttons to decide or to unblock it; or a form to mark it as blocked. */
+export function Blocked({ task, onDecide }: Props) {
   const change = useChange()
   const [reason, write] = useDraft('blocked', task.id)
   const [asking, setAsking] = useState(reason !== '')
@@ -41,9 +48,14 @@ export function Blocked({ task }: { task: Task }) {
         <p className="wrap-anywhere">
           <bdi>{task.blocked.reason}</bdi>
         </p>
-        <Button className="self-start" onClick={() => set(null)}>
-          {words.unblock}
-        </Button>
+        <div className="mt-1 flex flex-wrap gap-2">
+          {onDecide && (
+            <Button icon="comment" look="primary" onClick={onDecide}>
+              {acting.decide.button}
+            </Button>
+          )}
+          <Button onClick={() => set(null)}>{words.unblock}</Button>
+        </div>
       </div>
     )
   }

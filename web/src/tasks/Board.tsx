@@ -2,6 +2,7 @@ import { monitorForElements } from '@atlaskit/pragmatic-drag-and-drop/element/ad
 import { extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useTaskDialogs } from '../acting/useTaskDialogs'
 import { useKeys } from '../app/keys'
 import type { Person } from '../app/queries'
 import { activeRunsQuery } from '../spend/activeRuns'
@@ -9,6 +10,7 @@ import { texts } from '../texts'
 import { useSharedMenu } from '../ui/SharedMenu'
 import { useActions } from './actions'
 import { Column, type Current } from './Column'
+import { ColumnSwitch } from './ColumnSwitch'
 import { type Status, sorted, statuses, type TaskCard } from './task'
 
 const words = texts.tasks.keys
@@ -32,7 +34,10 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
   const running = useMemo(() => new Set(runs?.flatMap(r => r.task_key ?? [])), [runs])
   const { move, step, menu } = useActions()
   const [onMenu, shared] = useSharedMenu()
+  const [askTask, dialogs] = useTaskDialogs()
+  const sendBack = useCallback((key: string) => askTask('sendBack', key), [askTask])
   const [current, setCurrent] = useState<Current>({ id: '', focus: 0 })
+  const board = useRef<HTMLDivElement>(null)
   const offers = useRef(0)
   const taken = useRef(0)
   const latest = useRef(columns)
@@ -115,24 +120,32 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
     { keys: ']', label: words.on, run: () => stepHere(1) },
   ])
   return (
-    <div className="flex min-h-0 grow snap-x snap-mandatory gap-2 overflow-x-auto p-2 sm:snap-none">
-      {shown.map(s => (
-        <Column
-          key={s}
-          current={current}
-          menu={menu}
-          onMenu={onMenu}
-          onCurrent={setCurrent}
-          onTake={take}
-          onOpen={onOpen}
-          opened={opened}
-          people={people}
-          running={running}
-          status={s}
-          tasks={columns.get(s) ?? []}
-        />
-      ))}
+    <>
+      <ColumnSwitch board={board} columns={columns} shown={shown} />
+      <div
+        ref={board}
+        className="relative flex min-h-0 grow snap-x snap-mandatory gap-2 overflow-x-auto p-2 sm:snap-none"
+      >
+        {shown.map(s => (
+          <Column
+            key={s}
+            current={current}
+            menu={menu}
+            onMenu={onMenu}
+            onCurrent={setCurrent}
+            onTake={take}
+            onOpen={onOpen}
+            onSendBack={sendBack}
+            opened={opened}
+            people={people}
+            running={running}
+            status={s}
+            tasks={columns.get(s) ?? []}
+          />
+        ))}
+      </div>
       {shared}
-    </div>
+      {dialogs}
+    </>
   )
 }

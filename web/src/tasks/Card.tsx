@@ -3,6 +3,8 @@ import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-d
 import { attachClosestEdge, type Edge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
 import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useRef, useState } from 'react'
+import { ReviewActions } from '../acting/ReviewActions'
+import { moment } from '../app/format'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
@@ -27,6 +29,7 @@ interface Props {
   onFocus: () => void
   onTake: (offer: number) => boolean
   onOpen: (key: string) => void
+  onSendBack: (key: string) => void
   menu: () => readonly MenuGroup[]
   onMenu: OpenMenu
 }
@@ -61,7 +64,7 @@ function useDrag(task: TaskCard) {
 }
 
 export const Card = memo(
-  function Card({ task, people, opened, running, focus, onFocus, onTake, onOpen, menu, onMenu }: Props) {
+  function Card({ task, people, opened, running, focus, onFocus, onTake, onOpen, onSendBack, menu, onMenu }: Props) {
     const { ref, edge, dragged } = useDrag(task)
     useEffect(() => {
       if (focus > 0 && onTake(focus)) ref.current?.querySelector('a')?.focus()
@@ -127,6 +130,12 @@ export const Card = memo(
             {running && <Badge tone="active">{words.running}</Badge>}
           </span>
         </p>
+        {task.status === 'review' && (
+          // Above the link that covers the card.
+          <div className="relative z-10 mt-2 flex flex-wrap gap-2">
+            <ReviewActions quiet onSendBack={() => onSendBack(task.key)} task={task} />
+          </div>
+        )}
       </article>
     )
   },

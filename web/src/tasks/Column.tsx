@@ -31,24 +31,14 @@ interface Props {
   /** Called by a card that is offered the focus. */
   onTake: (offer: number) => boolean
   onOpen: (key: string) => void
+  onSendBack: (key: string) => void
   menu: (task: TaskCard, column: readonly TaskCard[]) => readonly MenuGroup[]
   onMenu: OpenMenu
 }
 
 /** A virtualized column with its name and number of tasks. */
-export function Column({
-  status,
-  tasks,
-  people,
-  opened,
-  running,
-  current,
-  onCurrent,
-  onTake,
-  onOpen,
-  menu,
-  onMenu,
-}: Props) {
+export function Column(props: Props) {
+  const { status, tasks, people, opened, running, current, onCurrent, onTake, onOpen, onSendBack, menu, onMenu } = props
   const scroller = useRef<HTMLDivElement>(null)
   const latest = useRef(tasks)
   latest.current = tasks
@@ -124,6 +114,7 @@ export function Column({
                     onMenu={onMenu}
                     onFocus={() => task.id !== current.id && onCurrent({ id: task.id, focus: 0 })}
                     onOpen={onOpen}
+                    onSendBack={onSendBack}
                     onTake={onTake}
                     opened={task.key === opened}
                     people={people}

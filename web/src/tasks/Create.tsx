@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { api, newKey, type Schemas, take } from '../api/client'
-import { asProblem } from '../api/problem'
+import { asProblem, type Problem } from '../api/problem'
 import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
@@ -11,7 +11,8 @@ import { FormActions } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
 import { draftOf, dropDraft, keepDraft } from './drafts'
-import { putTask } from './queries'
+import { eveningOf, tagsIn } from './FactFields'
+import { projectsQuery, putTask } from './queries'
 import type { TaskSearch } from './search'
 import { priorities, statuses, types } from './task'
 
@@ -43,7 +44,8 @@ export function Create({ open, onClose, onCreated, defaults }: Props) {
 
 // Browser back closes the dialog without asking, so the draft is kept for the next time.
 const draft = ['new task', ''] as const
-type Written = Partial<Record<'title' | 'description' | 'status' | 'assignee' | 'priority' | 'type', string>>
+type Name = 'title' | 'description' | 'status' | 'assignee' | 'priority' | 'type' | 'project' | 'due' | 'tags'
+type Written = Partial<Record<Name, string>>
 const written = (): Written => JSON.parse(draftOf(...draft) || '{}') as Written
 
 /** Returns whether the form has text that would be lost. Selections don't count. */
@@ -59,8 +61,6 @@ function keep(form: HTMLFormElement): void {
 
 function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
   const cache = useQueryClient()
-  const me = useMe().data
-  const people = usePeople()
   const form = useRef<HTMLFormElement>(null)
   // A retry of the same request sends the same idempotency key.
   const [key, setKey] = useState(newKey)
@@ -90,6 +90,9 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
     const text = (name: string) => String(data.get(name) ?? '').trim()
     const assignee = text('assignee')
     const description = text('description')
+    const project = text('project')
+    const due = eveningOf(text('due'))
+    const tags = tagsIn(text('tags'))
     create.mutate({
       more,
       body: {
@@ -99,17 +102,14 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
         type: text('type') as Schemas['TaskNew']['type'] & string,
         ...(description ? { description } : {}),
         ...(assignee ? { assignee_id: assignee } : {}),
-        ...(defaults.project && defaults.project !== 'none' ? { project_id: defaults.project } : {}),
+        ...(project ? { project_id: project } : {}),
+        ...(due ? { due_at: due } : {}),
+        ...(tags.length > 0 ? { tags } : {}),
       },
     })
   }
   const f = words.fields
   const [was] = useState(written)
-  const only = (list: string | undefined) => (list && !list.includes(',') ? list : undefined)
-  const team = [...people.values()].filter(p => p.active)
-  const preset = team.find(
-    p => p.agent === defaults.assignee || p.id === defaults.assignee || (defaults.assignee === 'me' && p.id === me?.id),
-  )?.id
   return (
     <form
       ref={form}
@@ -138,34 +138,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
         name="description"
         rows={4}
       />
-      <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
-        <Select
-          choices={statuses.filter(s => s !== 'done').map(s => ({ value: s, label: words.status[s] }))}
-          defaultValue={was.status ?? only(defaults.status) ?? 'todo'}
-          error={problem?.of('status')}
-          label={f.status}
-          name="status"
-        />
-        <Select
-          choices={[{ value: '', label: words.unassigned }, ...team.map(p => ({ value: p.id, label: p.name }))]}
-          defaultValue={was.assignee ?? preset ?? ''}
-          error={problem?.of('assignee_id')}
-          label={f.assignee}
-          name="assignee"
-        />
-        <Select
-          choices={priorities.map(p => ({ value: p, label: words.priority[p] }))}
-          defaultValue={was.priority ?? only(defaults.priority) ?? 'medium'}
-          label={f.priority}
-          name="priority"
-        />
-        <Select
-          choices={types.map(t => ({ value: t, label: words.type[t] }))}
-          defaultValue={was.type ?? only(defaults.type) ?? 'task'}
-          label={f.type}
-          name="type"
-        />
-      </div>
+      <Choices defaults={defaults} problem={problem} was={was} />
       {problem && problem.fields.length === 0 && (
         <p className="text-danger" role="alert">
           {problem.message}
@@ -177,5 +150,86 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
         </Button>
       </FormActions>
     </form>
+  )
+}
+
+interface ChoicesProps {
+  defaults: TaskSearch
+  was: Written
+  problem: Problem | null
+}
+
+/** The fields besides the texts. */
+function Choices({ defaults, was, problem }: ChoicesProps) {
+  const me = useMe().data
+  const people = usePeople()
+  const f = words.fields
+  const only = (list: string | undefined) => (list && !list.includes(',') ? list : undefined)
+  const team = [...people.values()].filter(p => p.active)
+  const preset = team.find(
+    p => p.agent === defaults.assignee || p.id === defaults.assignee || (defaults.assignee === 'me' && p.id === me?.id),
+  )?.id
+  return (
+    <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
+      <Select
+        choices={statuses.filter(s => s !== 'done').map(s => ({ value: s, label: words.status[s] }))}
+        defaultValue={was.status ?? only(defaults.status) ?? 'todo'}
+        error={problem?.of('status')}
+        label={f.status}
+        name="status"
+      />
+      <Select
+        choices={[{ value: '', label: words.unassigned }, ...team.map(p => ({ value: p.id, label: p.name }))]}
+        defaultValue={was.assignee ?? preset ?? ''}
+        error={problem?.of('assignee_id')}
+        label={f.assignee}
+        name="assignee"
+      />
+      <Select
+        choices={priorities.map(p => ({ value: p, label: words.priority[p] }))}
+        defaultValue={was.priority ?? only(defaults.priority) ?? 'medium'}
+        label={f.priority}
+        name="priority"
+      />
+      <Select
+        choices={types.map(t => ({ value: t, label: words.type[t] }))}
+        defaultValue={was.type ?? only(defaults.type) ?? 'task'}
+        label={f.type}
+        name="type"
+      />
+      <Field
+        defaultValue={was.due}
+        error={problem?.of('due_at')}
+        label={f.due}
+        max="9999-12-31"
+        min="2000-01-01"
+        name="due"
+        type="date"
+      />
+      <ProjectChoice chosen={was.project ?? defaults.project} error={problem?.of('project_id')} />
+      <Field
+        className="nth-[7]:col-span-full"
+        defaultValue={was.tags}
+        error={problem?.of('tags')}
+        help={words.tagsHelp}
+        label={f.tags}
+        name="tags"
+      />
+    </div>
+  )
+}
+
+/** The project of the new task, given by its ID or key; nothing if there are no projects. */
+function ProjectChoice({ chosen, error }: { chosen: string | undefined; error: string | undefined }) {
+  const projects = useQuery(projectsQuery).data
+  if (!projects || projects.length === 0) return null
+  return (
+    <Select
+      choices={[{ value: '', label: words.noProject }, ...projects.map(p => ({ value: p.id, label: p.name }))]}
+      defaultValue={projects.find(p => p.id === chosen || p.key === chosen)?.id ?? ''}
+      error={error}
+      label={words.fields.project}
+      name="project"
+    />
   )
 }

@@ -21,6 +21,9 @@ export function eveningOf(day: string): string | null | undefined {
   return year >= 2000 && year <= 9999 ? at.toISOString() : undefined
 }
 
+/** Returns the tags in a text with commas, each once. */
+export const tagsIn = (text: string): string[] => [...new Set(text.split(',').map(t => t.trim()))].filter(Boolean)
+
 const sendOnEnter = (e: React.KeyboardEvent<HTMLInputElement>) => {
   if (e.key === 'Enter') e.currentTarget.blur()
 }
@@ -47,7 +50,7 @@ export function TagsField({ task, onPick }: { task: Task; onPick: (tags: string[
       label={f.tags}
       onBlur={() => {
         if (typed !== null) {
-          const tags = [...new Set(typed.split(',').map(t => t.trim()))].filter(Boolean)
+          const tags = tagsIn(typed)
           if (tags.join() !== (task.tags ?? []).join()) onPick(tags)
         }
         setTyped(null)

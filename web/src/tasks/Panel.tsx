@@ -12,14 +12,13 @@ import { Tabs } from '../ui/Tabs'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer } from '../ui/Views'
 import { useActions } from './actions'
-import { Blocked } from './Blocked'
 import { Comments } from './Comments'
 import { useChange } from './change'
-import { DispatchPanel } from './DispatchPanel'
 import { costOf, tokensOf } from './dispatch'
 import { Description, Title } from './Edit'
 import { DueField, TagsField } from './FactFields'
 import { History } from './History'
+import { NextStep } from './NextStep'
 import { oneQuery, projectsQuery } from './queries'
 import { Relations } from './Relations'
 import { Reports } from './Reports'
@@ -65,12 +64,9 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
         {task => (
           <div className="flex flex-col gap-4">
             <Title task={task} />
-            <Facts people={people} task={task} />
-            <div className="flex flex-wrap items-start gap-2 empty:hidden">
-              <Blocked task={task} />
-              <DispatchPanel people={people} task={task} />
-            </div>
+            <NextStep people={people} task={task} />
             <Description task={task} />
+            <Facts people={people} task={task} />
             <Tabs
               label={task.key}
               onChange={onTab}

@@ -46,15 +46,18 @@ function List({ events, people }: { events: readonly Schemas['Event'][]; people:
   return (
     <ol className="flex flex-col gap-3">
       {reports.map(r => (
-        <Row key={r.id} people={people} report={r} />
+        <li key={r.id}>
+          <ReportText people={people} report={r} />
+        </li>
       ))}
     </ol>
   )
 }
 
-function Row({ report: r, people }: { report: Report; people: ReadonlyMap<string, Person> }) {
+/** A report: its kind, its author, and its text. */
+export function ReportText({ report: r, people }: { report: Report; people: ReadonlyMap<string, Person> }) {
   return (
-    <li>
+    <>
       <p className="mb-0.5 flex flex-wrap items-center gap-x-1.5 text-soft text-xs">
         <State {...looks[r.kind]}>{words.reportKind[r.kind]}</State>·{' '}
         {r.agent && <Face agent={r.agent} name={agentName(r.agent, people)} />}
@@ -62,6 +65,6 @@ function Row({ report: r, people }: { report: Report; people: ReadonlyMap<string
         <Age at={r.at} />
       </p>
       {r.text && <Markdown text={r.text} />}
-    </li>
+    </>
   )
 }

@@ -4,7 +4,7 @@ import type { Person } from '../app/queries'
 import type { Session } from '../sessions/session'
 import { texts } from '../texts'
 import { costOf, isGoing, tokensOf, whyNot } from './dispatch'
-import { reportOf } from './report'
+import { cutReport, latestReport, reportOf } from './report'
 import type { Task } from './task'
 import { keysOf, liveOf } from './taskSessions'
 
@@ -118,4 +118,26 @@ describe('the sessions of a task', () => {
       'agent:coo:main',
       'agent:cto:task:task-1',
     ]))
+})
+
+// The panel's first words must be the agent's newest.
+describe('the latest report', () => {
+  const event = (id: number, report: string, text: string) =>
+    ({
+      id,
+      at: '',
+      kind: 'task.reported',
+      actor: { id: 'u', name: 'CTO' },
+      data: { report, text },
+    }) as unknown as Schemas['Event']
+  it('is the newest with words', () => {
+    const events = [event(3, 'ack', ' '), event(2, 'progress', 'Half is done.'), event(1, 'ack', 'I begin.')]
+    expect(latestReport(events)?.text).toBe('Half is done.')
+    expect(latestReport([])).toBeNull()
+  })
+  it('is cut between words only if it is long', () => {
+    expect(cutReport('word '.repeat(100))).toBeNull()
+    expect(cutReport('word '.repeat(200))).toBe(`${'word '.repeat(100).trim()}…`)
+    expect(cutReport('x'.repeat(700))).toBe(`${'x'.repeat(500)}…`)
+  })
 })

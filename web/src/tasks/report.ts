@@ -34,3 +34,17 @@ export function reportOf(e: Schemas['Event']): Report | null {
     return { ...common, kind: 'answer', agent: text(data.dispatch?.agent_id) || null, text: text(data.answer) }
   return null
 }
+
+/** Returns the newest report with words in a task's events, which are newest first. */
+export const latestReport = (events: readonly Schemas['Event'][]): Report | null =>
+  events.flatMap(e => reportOf(e) ?? []).find(r => r.text.trim() !== '') ?? null
+
+const longest = 500
+
+/** Returns the beginning of a long report, cut at a line or a word; null if it is short enough. */
+export function cutReport(text: string): string | null {
+  if (text.length <= longest * 1.2) return null
+  const head = text.slice(0, longest)
+  const end = Math.max(head.lastIndexOf('\n'), head.lastIndexOf(' '))
+  return `${head.slice(0, end > longest / 2 ? end : longest).trimEnd()}…`
+}
