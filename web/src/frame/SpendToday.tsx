@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useLocation } from '@tanstack/react-router'
 import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
 import { dayIn } from '../app/days'
@@ -10,10 +10,11 @@ import { known } from '../spend/sums'
 import { texts } from '../texts'
 import { useIsLive } from './ConnectionStatus'
 
-/** Today's spend, linked to the Spend page. */
+/** Today's spend, linked to the Spend page. Hidden on Now, which has it in a card. */
 export function SpendToday() {
   const zone = useZone()
-  return zone ? <Today zone={zone} /> : null
+  const onNow = useLocation({ select: at => at.pathname === '/' })
+  return zone && !onNow ? <Today zone={zone} /> : null
 }
 
 function Today({ zone }: { zone: string }) {

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { Schemas } from '../api/client'
 import { useTickingHere } from '../app/clock'
 import { cost } from '../app/format'
+import { headline } from '../app/headline'
 import { isNobody, queries } from '../app/queries'
 import { activeRunsQuery, soFar } from '../spend/activeRuns'
 import { now as nowWords } from '../texts/now'
@@ -24,7 +25,7 @@ import { useCurrentTasks } from './useCurrentTasks'
 
 const words = nowWords.agents
 
-/** A tile per agent: its current task, context usage, and cost per hour. */
+/** A tile per agent: its current task, last words, context usage, and cost per hour. */
 export function Agents({ className }: { className: string }) {
   const agents = useQuery(queries.agents)
   const sessions = useQuery(sessionsQuery)
@@ -63,6 +64,7 @@ export function Agents({ className }: { className: string }) {
                       </span>
                     </p>
                     <Work known={tasks.known} of={tasks.of(a)} />
+                    <LastWords of={session} />
                     <p className="flex flex-wrap justify-between gap-x-2 gap-y-0.5 whitespace-nowrap text-soft text-xs sm:flex-col">
                       <span className="inline-flex items-center gap-1.5">
                         <span>{words.context}</span>
@@ -119,6 +121,16 @@ function Work({ of, known }: { of: Schemas['TaskCard'] | undefined; known: boole
           <bdi>{of.title}</bdi>
         </Link>
       </Flash>
+    </p>
+  )
+}
+
+/** What the agent said last in its session: during a run, its latest words; otherwise, its last result. */
+function LastWords({ of }: { of: Schemas['Session'] | undefined }) {
+  const line = headline(of?.last_message ?? null)
+  return (
+    <p className="line-clamp-2 min-h-8 text-soft text-xs" title={line ?? undefined}>
+      <bdi>{line}</bdi>
     </p>
   )
 }

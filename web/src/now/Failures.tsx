@@ -3,13 +3,14 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTicking } from '../app/clock'
 import { queries, useMe } from '../app/queries'
-import { kindIcon } from '../inbox/Bits'
 import { states } from '../inbox/item'
+import { kindTable } from '../inbox/kinds'
 import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
 import { Icon, type IconName } from '../ui/Icon'
+import { State } from '../ui/State'
 import { Answer, NotAllowed, Partial } from '../ui/Views'
 import { Card, Nothing } from './Card'
 import { type Failure, failedRuns, failuresOf } from './failures'
@@ -60,8 +61,15 @@ function List({ events, sessions }: ListProps) {
       {failures.map(f => (
         <Row key={f.item} count={f.count} last={f.last}>
           <Link className={link} search={searchOf(f)} title={f.title} to="/inbox">
-            <Cause icon={kindIcon[f.kind]}>{f.title || inboxWords.kind[f.kind]}</Cause>
+            <Cause icon={kindTable[f.kind].icon} over={f.resolved}>
+              {f.title || kindTable[f.kind].label}
+            </Cause>
           </Link>
+          {f.resolved && (
+            <State icon="checks" tone="done">
+              {words.resolved}
+            </State>
+          )}
         </Row>
       ))}
       {runs.map(f => (
@@ -79,9 +87,12 @@ function List({ events, sessions }: ListProps) {
 
 const link = 'flex min-w-0 hover:underline'
 
-/** Wraps to two lines in narrow cards, because the end of a title tells "failed" from "missed". */
-const Cause = ({ icon, children }: { icon: IconName; children: string }) => (
-  <span className="flex min-w-0 items-start gap-1 text-danger">
+/**
+ * The cause of a failure, red unless it is resolved. Wraps to two lines in narrow cards, because the end of a title tells
+ * "failed" from "missed".
+ */
+const Cause = ({ icon, over = false, children }: { icon: IconName; over?: boolean; children: string }) => (
+  <span className={`flex min-w-0 items-start gap-1 ${over ? 'text-soft' : 'text-danger'}`}>
     <Icon className="mt-[3px] size-3.5 shrink-0" name={icon} />
     <bdi className="wrap-anywhere line-clamp-2">{children}</bdi>
   </span>

@@ -1,44 +1,59 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
+import { useTaskDialogs } from '../acting/useTaskDialogs'
 import { useMe } from '../app/queries'
 import { ItemList } from '../inbox/ItemList'
-import { needs, type Told } from '../inbox/item'
+import { needs, type Told, taskOf } from '../inbox/item'
 import { useItemActions } from '../inbox/useItemActions'
 import { useItems } from '../inbox/useItems'
 import { now as nowWords } from '../texts/now'
 import { Answer, NewRows } from '../ui/Views'
 import { Card, Nothing } from './Card'
+import { Reviews, useReviews } from './Reviews'
 
 const words = nowWords.needs
-/** Maximum number of items shown. The inbox has the others. */
+/** Maximum number of items, and of reviews, shown. The inbox and the board have the others. */
 const most = 5
 const filters = {}
 
-/** The items that need the user, most urgent first, with their actions. */
+/** The items that need the user, most urgent first, and the tasks in Review, with their actions. */
 export function NeedsYou({ className }: { className: string }) {
   const navigate = useNavigate()
   const verbs = useItemActions()
+  const [askTask, dialogs] = useTaskDialogs()
   const me = useMe().data?.id
   const needed = useCallback((i: Told) => needs(i, me), [me])
   const { asked, waiting, show } = useItems(filters, needed)
+  const withItem = new Set(asked.data?.flatMap(i => (i.kind === 'task_review' ? (taskOf(i) ?? []) : [])))
+  const reviews = useReviews(withItem)
   return (
     <Card className={className} title={words.title} to={{ path: '/inbox', label: words.toInbox }}>
       <NewRows count={waiting} onShow={show} />
       <Answer of={asked} rows={3} what={words.what}>
         {items =>
-          items.length === 0 ? (
+          items.length + reviews.length === 0 ? (
             <Nothing title={words.none}>{words.noneHelp}</Nothing>
           ) : (
-            <div className="[&_li:last-child]:border-b-0">
-              <ItemList
-                items={items.slice(0, most)}
-                onOpen={item => void navigate({ to: '/inbox', search: { item } })}
-                verbs={verbs}
-              />
+            <div className="[&>:last-child_li:last-child]:border-b-0">
+              {items.length > 0 && (
+                <ItemList
+                  items={items.slice(0, most)}
+                  onOpen={item => void navigate({ to: '/inbox', search: { item } })}
+                  verbs={verbs}
+                />
+              )}
               {items.length > most && (
-                <p className="px-3 py-1.5">
+                <p className="border-line border-b px-3 py-1.5">
                   <Link className="text-accent hover:underline" to="/inbox">
                     {words.more(items.length - most)}
+                  </Link>
+                </p>
+              )}
+              <Reviews onSendBack={key => askTask('sendBack', key)} tasks={reviews.slice(0, most)} />
+              {reviews.length > most && (
+                <p className="px-3 py-1.5">
+                  <Link className="text-accent hover:underline" search={{ status: 'review' }} to="/tasks">
+                    {words.moreReviews(reviews.length - most)}
                   </Link>
                 </p>
               )}
@@ -47,6 +62,7 @@ export function NeedsYou({ className }: { className: string }) {
         }
       </Answer>
       {verbs.questions}
+      {dialogs}
     </Card>
   )
 }

@@ -4,6 +4,7 @@ import { known } from '../app/prefetch'
 import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
+import { Activity } from './Activity'
 import { Agents } from './Agents'
 import { Failures } from './Failures'
 import { LastStandup } from './LastStandup'
@@ -43,6 +44,7 @@ export function NowPage() {
             onTable={table => void navigate({ search: table ? { runs: 'table' } : {}, replace: true })}
             table={runs === 'table'}
           />
+          <Activity className="order-7" />
         </div>
         <div className={`contents min-w-0 xl:flex xl:w-1/3 ${column}`}>
           <SpendCard className="order-3" />

@@ -8,9 +8,8 @@ import { moments } from '../app/format'
 import type { Place } from '../app/places'
 import { queries } from '../app/queries'
 import { now as nowWords } from '../texts/now'
-import { blockedQuery, standupQuery, todayQuery } from './queries'
-import { agentsFact, blockedFact, spendFact, standupFact } from './statusFacts'
-import { useDay } from './useDay'
+import { blockedQuery, standupQuery } from './queries'
+import { agentsFact, blockedFact, standupFact } from './statusFacts'
 
 interface Part {
   text: string
@@ -33,7 +32,6 @@ export function StatusSummary() {
   const gateway = useQuery(queries.gateway).data
   const blocked = useQuery(blockedQuery)
   const standup = useQuery(standupQuery)
-  const today = useQuery(todayQuery(useDay()))
   const last: Schemas['StandupBrief'] | null | undefined = known(standup)
   const parts: Part[] = [
     { text: agentsFact(known(agents), gateway), to: '/agents', awaited: agents.isPending },
@@ -51,7 +49,6 @@ export function StatusSummary() {
       bad: last?.status === 'error',
       awaited: standup.isPending,
     },
-    { text: spendFact(known(today)?.total), to: '/spend', awaited: today.isPending },
   ]
   return (
     <section aria-label={nowWords.sentence}>

@@ -1,24 +1,17 @@
 import type { Schemas } from '../api/client'
-import type { Item } from '../inbox/item'
+import { type Item, kinds } from '../inbox/item'
+import { kindTable } from '../inbox/kinds'
 
 const day = 86_400_000
 
-/** The kinds of inbox items that mean a failure. The others are for people to decide. */
-const failureKinds = [
-  'standup_failed',
-  'standup_missed',
-  'job_failed',
-  'job_missed',
-  'dispatch_failed',
-  'run_stalled',
-  'gateway_trouble',
-] as const satisfies readonly Item['kind'][]
-
 /** The events that raise an item again. */
-export const raising = ['inbox.raised', 'inbox.repeated', 'inbox.reopened']
+const raising = ['inbox.raised', 'inbox.repeated', 'inbox.reopened']
+
+/** The events that show whether an item stands. */
+export const turning = [...raising, 'inbox.resolved']
 
 export interface Failure {
-  kind: (typeof failureKinds)[number]
+  kind: Item['kind']
   /** The title of the item. */
   title: string
   count: number
@@ -26,6 +19,8 @@ export interface Failure {
   last: string
   /** The ID of the item. */
   item: string
+  /** Whether the item is resolved. */
+  resolved: boolean
 }
 
 /** Failed runs without an inbox item, because no job, task, or standup started them. */
@@ -39,10 +34,10 @@ export interface FailedRuns {
 }
 
 /** Returns the failure in an event, or null. Reopening by a person is not a failure. */
-export function failed(event: Schemas['Event']): { id: string; kind: Failure['kind']; title: string } | null {
+function failed(event: Schemas['Event']): { id: string; kind: Failure['kind']; title: string } | null {
   const data = event.data as { item?: { id?: unknown; kind?: unknown; title?: unknown } } | null
-  const kind = failureKinds.find(k => k === data?.item?.kind)
-  if (!kind || event.actor.id !== 'system' || !raising.includes(event.kind)) return null
+  const kind = kinds.find(k => k === data?.item?.kind)
+  if (!kind || !kindTable[kind].failure || event.actor.id !== 'system' || !raising.includes(event.kind)) return null
   const title = data?.item?.title
   return { id: event.subject.id, kind, title: typeof title === 'string' ? title : '' }
 }
@@ -53,21 +48,27 @@ function failedAt(event: Schemas['Event']): string {
   return typeof last === 'string' && last < event.at ? last : event.at
 }
 
-/** Returns the failures of the last 24 hours by inbox item, most frequent first. */
+/** Returns the failures of the last 24 hours by inbox item: unresolved ones first, then the most frequent. */
 export function failuresOf(events: readonly Schemas['Event'][], now: number): Failure[] {
   const found = new Map<string, Failure>()
+  const newest = new Map<string, Schemas['Event']>()
   for (const e of events) {
+    const known = newest.get(e.subject.id)
+    if (!known || e.id > known.id) newest.set(e.subject.id, e)
     const item = failed(e)
     const at = failedAt(e)
     if (!item || now - Date.parse(at) > day) continue
     const f = found.get(item.id)
-    if (!f) found.set(item.id, { kind: item.kind, title: item.title, count: 1, last: at, item: item.id })
+    if (!f)
+      found.set(item.id, { kind: item.kind, title: item.title, count: 1, last: at, item: item.id, resolved: false })
     else {
       f.count++
       if (at > f.last) Object.assign(f, { last: at, title: item.title })
     }
   }
-  return [...found.values()].sort((a, b) => b.count - a.count || b.last.localeCompare(a.last))
+  return [...found.values()]
+    .map(f => ({ ...f, resolved: newest.get(f.item)?.kind === 'inbox.resolved' }))
+    .sort((a, b) => Number(a.resolved) - Number(b.resolved) || b.count - a.count || b.last.localeCompare(a.last))
 }
 
 type Ended = Pick<Schemas['ArchiveD'], 'id' | 'key' | 'agent_id' | 'status' | 'active' | 'last_at' | 'ended_at'>

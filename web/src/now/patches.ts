@@ -1,9 +1,10 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
-import { type Patch, rereadSoon } from '../app/live/patches'
+import { eventOf, type Patch, rereadSoon } from '../app/live/patches'
 import { queries } from '../app/queries'
 import { toldOf } from '../inbox/patches'
-import { failed } from './failures'
+import { activityKinds } from './activityKinds'
+import { turning } from './failures'
 
 type Session = Schemas['Session']
 type Failures = { events: Schemas['Event'][]; cut: boolean }
@@ -50,10 +51,20 @@ export const nowPatches: readonly Patch[] = [
   { on: ['standup.'], apply: (_, cache) => rereadSoon(cache, ['now', 'standup']) },
   { on: ['task.'], apply: (_, cache) => rereadSoon(cache, ['now', 'blocked']) },
   {
+    on: activityKinds,
+    apply: (happened, cache) => {
+      const event = eventOf(happened)
+      if (!event) return
+      cache.setQueryData<Schemas['Event'][]>(['now', 'activity'], known =>
+        known && !known.some(e => e.id === event.id) ? [event, ...known].slice(0, 50) : known,
+      )
+    },
+  },
+  {
     on: ['inbox.'],
     apply: (happened, cache) => {
       const event = toldOf(happened)?.event
-      if (!event || !failed(event)) return
+      if (!event || !turning.includes(event.kind)) return
       cache.setQueryData<Failures>(['now', 'failures'], known =>
         known && !known.events.some(e => e.id === event.id) ? { ...known, events: [event, ...known.events] } : known,
       )

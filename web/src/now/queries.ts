@@ -2,7 +2,8 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, nextCursor, take, takePage } from '../api/client'
 import * as clock from '../app/clock'
 import { addDays } from '../app/days'
-import { raising } from './failures'
+import { activityKinds } from './activityKinds'
+import { turning } from './failures'
 import { reach, type Slot } from './timelineSlots'
 
 const hour = 3_600_000
@@ -104,7 +105,7 @@ export const failuresQuery = queryOptions({
   queryKey: ['now', 'failures'],
   queryFn: async ({ signal }) => {
     const since = new Date(clock.now() - 24 * hour).toISOString()
-    const query = { subject_kind: 'inbox' as const, kind: raising, since, limit: 500 }
+    const query = { subject_kind: 'inbox' as const, kind: turning, since, limit: 500 }
     const { data, response } = await api.GET('/api/v1/activity', { params: { query }, signal })
     return { events: data ?? [], cut: nextCursor(response) !== null }
   },
@@ -124,4 +125,11 @@ export const failedRunsQuery = queryOptions({
   },
   // Archiving a session, 30 s after its run, has no event.
   refetchInterval: 60_000,
+})
+
+/** The latest events of the activity card, newest first. */
+export const activityQuery = queryOptions({
+  queryKey: ['now', 'activity'],
+  queryFn: ({ signal }) =>
+    take(api.GET('/api/v1/activity', { params: { query: { kind: activityKinds, limit: 50 } }, signal })),
 })

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Schemas } from '../api/client'
+import { headline } from '../app/headline'
+import type { TaskCard } from '../tasks/task'
+import { activityOf } from './activity'
 import { failedRuns, failuresOf } from './failures'
+import { toReview } from './reviewTasks'
 import { burn, until, usd } from './spend'
-import { agentsFact, blockedFact, spendFact, standupFact } from './statusFacts'
-import { currentTask, headline, sessionOf } from './tile'
+import { agentsFact, blockedFact, standupFact } from './statusFacts'
+import { currentTask, sessionOf } from './tile'
 import { clock, clocks } from './time'
 import { counts, hourOf, madeUp, marks, marksOf, reach, type Slot, troublesOf, within } from './timelineSlots'
 
@@ -69,13 +73,6 @@ describe('the sentence', () => {
     [brief({ status: 'running', started_at: null, completed_at: null }), 'standup opened, not started'],
     [brief({ status: 'error', completed_at: null }), 'last standup failed 2026-11-20'],
   ])('of a standup %#', (last, want) => expect(standupFact(last, now, 'Europe/Berlin')).toBe(want))
-
-  it('of a spend', () => {
-    const sums = { cost_usd: '4.125', unpriced_runs: 0, runs: 3 } as Schemas['UsageSums']
-    expect(spendFact(sums)).toBe('$4.13 today')
-    expect(spendFact({ ...sums, cost_usd: null, unpriced_runs: 3 })).toBe('unpriced today')
-    expect(spendFact(undefined)).toBe('spend today unknown')
-  })
 })
 
 const slot = (due: string, state: Slot['state'], name = 'daily'): Slot => ({
@@ -264,11 +261,43 @@ describe('failures', () => {
       event(1, 'inbox.raised', '2026-11-20T10:00:00Z'),
       event(0, 'inbox.raised', '2026-11-19T14:29:59Z'),
     ]
+    const resolved = false
     // Two failing jobs are two causes of the same kind.
     expect(failuresOf(events, now)).toEqual([
-      { kind: 'job_failed', title: 'The job Backup failed', count: 2, last: '2026-11-20T13:00:00Z', item: 'i1' },
-      { kind: 'job_failed', title: 'The job Report failed', count: 1, last: '2026-11-20T12:30:00Z', item: 'i4' },
-      { kind: 'standup_failed', title: 'S', count: 1, last: '2026-11-20T12:00:00Z', item: 'i2' },
+      {
+        kind: 'job_failed',
+        title: 'The job Backup failed',
+        count: 2,
+        last: '2026-11-20T13:00:00Z',
+        item: 'i1',
+        resolved,
+      },
+      {
+        kind: 'job_failed',
+        title: 'The job Report failed',
+        count: 1,
+        last: '2026-11-20T12:30:00Z',
+        item: 'i4',
+        resolved,
+      },
+      { kind: 'standup_failed', title: 'S', count: 1, last: '2026-11-20T12:00:00Z', item: 'i2', resolved },
+    ])
+  })
+  it('that are resolved come last, until they happen again', () => {
+    const events = [
+      event(5, 'inbox.resolved', '2026-11-20T13:30:00Z', { actor: 'u1' }),
+      event(4, 'inbox.raised', '2026-11-20T12:30:00Z', { about: 'i4' }),
+      event(2, 'inbox.repeated', '2026-11-20T12:00:00Z'),
+      event(1, 'inbox.raised', '2026-11-20T10:00:00Z'),
+    ]
+    const brief = (of: typeof events) => failuresOf(of, now).map(f => [f.item, f.resolved])
+    expect(brief(events)).toEqual([
+      ['i4', false],
+      ['i1', true],
+    ])
+    expect(brief([event(6, 'inbox.reopened', '2026-11-20T14:00:00Z'), ...events])).toEqual([
+      ['i1', false],
+      ['i4', false],
     ])
   })
   it('are as old as they are, whenever they were found', () => {
@@ -363,5 +392,51 @@ describe('a time of day', () => {
     expect(clocks(at, undefined)).toBe(mine)
     expect(clocks(at, Intl.DateTimeFormat().resolvedOptions().timeZone)).toBe(mine)
     expect(clocks(at, 'Asia/Kathmandu')).toBe(`${mine} (10:51 Asia/Kathmandu)`)
+  })
+})
+
+// A review must not stand twice, nor hide behind newer ones.
+describe('the tasks to review', () => {
+  const task = (key: string, moved_at: string, of: Partial<TaskCard> = {}) =>
+    ({ key, moved_at, status: 'review', archived_at: null, ...of }) as TaskCard
+  it('are those without an item, longest waiting first', () => {
+    const tasks = [
+      task('TASK-1', '2026-11-20T10:00:00Z'),
+      task('TASK-2', '2026-11-20T08:00:00Z'),
+      task('TASK-3', '2026-11-18T08:00:00Z'),
+      task('TASK-4', '2026-11-19T08:00:00Z', { status: 'done' }),
+      task('TASK-5', '2026-11-19T08:00:00Z', { archived_at: '2026-11-20T08:00:00Z' }),
+    ]
+    expect(toReview(tasks, new Set(['TASK-3'])).map(t => t.key)).toEqual(['TASK-2', 'TASK-1'])
+  })
+})
+
+// A reader must learn who did what, and reach it.
+describe('the recent activity', () => {
+  const event = (kind: string, data: object, subject = { kind: 'task', id: 't1', name: 'TASK-1' }) =>
+    ({ id: 1, at: '', kind, actor: { id: 'u', name: 'Ada' }, subject, data }) as Schemas['Event']
+  const people = new Map([['u2', { id: 'u2', name: 'CTO', agent: 'cto', active: true }]])
+  const told = (e: Schemas['Event']) => {
+    const d = activityOf(e, people)
+    return d && [d.who, d.deed, d.what, d.href]
+  }
+  it('names moves, but no other changes', () => {
+    const href = '/tasks?task=TASK-1'
+    expect(told(event('task.changed', { changes: { status: ['todo', 'review'] } }))).toEqual([
+      'Ada',
+      'moved to Review',
+      'TASK-1',
+      href,
+    ])
+    expect(told(event('task.changed', { changes: { title: ['a', 'b'] } }))).toBeNull()
+    expect(told(event('task.spent', {}))).toBeNull()
+    const ended = event('task.dispatch_ended', { dispatch: { agent_id: 'cto', state: 'failed' } })
+    expect(told(ended)).toEqual(['CTO', 'did not complete a run', 'TASK-1', href])
+  })
+  it('leads to standups and jobs', () => {
+    const job = { kind: 'schedule', id: 'j 1', name: 'Backup' }
+    expect(told(event('slot.missed', {}, job))).toEqual(['', 'did not run', 'Backup', '/schedules?job=j%201'])
+    const standup = { kind: 'standup', id: 's1', name: 'Standup of today' }
+    expect(told(event('standup.completed', {}, standup))).toEqual(['', 'completed', 'Standup of today', '/standups/s1'])
   })
 })

@@ -1,6 +1,5 @@
 import type { Schemas } from '../api/client'
 import { dayIn } from '../app/days'
-import { cost } from '../app/format'
 import { isNobody } from '../app/queries'
 import { now as nowWords } from '../texts/now'
 import { clock } from './time'
@@ -50,6 +49,3 @@ export function standupFact(
   const at = when(last.completed_at)
   return last.status === 'error' ? words.standupFailed(at) : words.standup(at)
 }
-
-export const spendFact = (total: Schemas['UsageSums'] | undefined): string =>
-  total ? words.spend(cost(total)) : words.spendUnknown
