@@ -1,11 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { asProblem } from '../api/problem'
 import { StatusMark } from '../tasks/Bits'
 import { oneQuery } from '../tasks/queries'
 import { standups } from '../texts/standups'
-import { Icon } from '../ui/Icon'
-import { Long, Part, TaskLink } from './Bits'
+import { Part, TaskLink } from './Bits'
 import { CreateTask } from './CreateTask'
 import type { Standup } from './standup'
 import type { NameOf } from './useAgentName'
@@ -62,32 +60,6 @@ export function ActionItems({ standup, nameOf }: { standup: Standup; nameOf: Nam
           ))}
         </ul>
       )}
-    </Part>
-  )
-}
-
-/** What the team can't resolve itself. Also in the inbox. */
-export function Escalations({ standup }: { standup: Standup }) {
-  if (standup.escalations.length === 0) return null
-  return (
-    <Part count={standup.escalations.length} title={words.escalations}>
-      <ul className="flex flex-col gap-2">
-        {standup.escalations.map(e => (
-          <li key={`${e.task} ${e.title} ${e.detail}`} className="rounded-md bg-attention-tint px-3 py-2" data-steady>
-            <p className="wrap-anywhere flex gap-1.5 font-medium">
-              <Icon className="mt-px text-attention" name="up" />
-              <bdi className="min-w-0">{e.title}</bdi>
-            </p>
-            {e.detail && <Long className="mt-1" text={e.detail} />}
-            <p className="mt-1 flex flex-wrap gap-x-3 text-xs">
-              {e.task && <TaskLink of={e.task} />}
-              <Link className="no-print text-accent underline" to="/inbox">
-                {words.blocker.inbox}
-              </Link>
-            </p>
-          </li>
-        ))}
-      </ul>
     </Part>
   )
 }

@@ -1,10 +1,10 @@
-import { Link } from '@tanstack/react-router'
 import { standups } from '../texts/standups'
 import { AgentName } from '../ui/Face'
 import { Icon } from '../ui/Icon'
 import { Badge, type Look } from '../ui/State'
 import { dayText, Long, Part, TaskLink } from './Bits'
 import { CreateTask } from './CreateTask'
+import { withoutAge } from './decisions'
 import { type Blocker, type Fate, fateOf, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
@@ -25,9 +25,16 @@ const none: Record<Standup['status'], string> = {
   error: words.blockersUnknown,
 }
 
+interface Props {
+  standup: Standup
+  /** The blockers that are not told elsewhere. */
+  blockers: readonly Blocker[]
+  nameOf: NameOf
+}
+
 /** The blockers, with their age and outcome. */
-export function Blockers({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
-  const { blockers } = standup
+export function Blockers({ standup, blockers, nameOf }: Props) {
+  if (blockers.length === 0 && standup.blockers.length > 0) return null
   return (
     <Part count={blockers.length} title={words.blockers}>
       {blockers.length === 0 ? (
@@ -61,38 +68,13 @@ function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
     <>
       <div className="flex flex-wrap items-start gap-x-3 gap-y-1">
         <p className="wrap-anywhere min-w-0 grow basis-64">
-          <bdi className="line-clamp-4">{b.text}</bdi>
+          <bdi className="line-clamp-4">{withoutAge(b.text)}</bdi>
         </p>
         <Badge icon={look.icon} tone={look.tone}>
           {fate === 'escalated' ? w.escalated(dayText(b.escalated_on ?? '')) : w[fate]}
         </Badge>
       </div>
-      <p className="text-soft text-xs">
-        <AgentName className="align-middle" id={b.agent_id} name={nameOf(b.agent_id)} />{' '}
-        <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
-        {b.task && (
-          <>
-            {' · '}
-            <TaskLink of={b.task} />
-          </>
-        )}
-        {b.ended_why && ` · ${w.why[b.ended_why]}`}
-        {b.named_by.length > 1 && (
-          <>
-            {' · '}
-            <bdi>{w.named(b.named_by.map(nameOf).join(', '))}</bdi>
-          </>
-        )}
-        {b.named_by.length === 0 && b.id !== null && ` · ${w.unnamed}`}
-        {fate === 'escalated' && (
-          <span className="no-print">
-            {' · '}
-            <Link className="text-accent underline" to="/inbox">
-              {w.inbox}
-            </Link>
-          </span>
-        )}
-      </p>
+      <BlockerFacts blocker={b} nameOf={nameOf} />
       {b.resolution && (
         <div className="flex gap-1.5">
           <Icon className="mt-0.5 text-soft" name="comment" />
@@ -103,5 +85,28 @@ function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
         </div>
       )}
     </>
+  )
+}
+
+/** Whom a blocker blocks and since when, its task, and how it ended. */
+export function BlockerFacts({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
+  return (
+    <p className="text-soft text-xs">
+      <AgentName className="align-middle" id={b.agent_id} name={nameOf(b.agent_id)} /> <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
+      {b.task && (
+        <>
+          {' · '}
+          <TaskLink of={b.task} />
+        </>
+      )}
+      {b.ended_why && ` · ${w.why[b.ended_why]}`}
+      {b.named_by.length > 1 && (
+        <>
+          {' · '}
+          <bdi>{w.named(b.named_by.map(nameOf).join(', '))}</bdi>
+        </>
+      )}
+      {b.named_by.length === 0 && b.id !== null && ` · ${w.unnamed}`}
+    </p>
   )
 }

@@ -4,7 +4,6 @@ import { useEffect, useRef } from 'react'
 import { addDays } from '../app/days'
 import { standups } from '../texts/standups'
 import { IconButton } from '../ui/Button'
-import { Icon } from '../ui/Icon'
 import { State } from '../ui/State'
 import { dayText, standLook } from './Bits'
 import { dayAddress, listQuery } from './queries'
@@ -111,10 +110,8 @@ function Cell({ day, team, today, opened, isKnown, kept }: CellProps) {
       ) : (
         <span className={`${cell} text-soft`}>
           {name}
-          <span className="inline-flex items-center gap-1 text-xs">
-            {isKnown && <Icon className="size-3.5" name="off" />}
-            {isKnown ? words.noStandup : '…'}
-          </span>
+          {/* Keeps the line, so that the days align. */}
+          <span className="min-h-4 text-xs">{isKnown ? <span className="sr-only">{words.noStandup}</span> : '…'}</span>
         </span>
       )}
     </li>

@@ -6,7 +6,8 @@ import { money, span } from '../app/format'
 import { standups } from '../texts/standups'
 import { Answer } from '../ui/Views'
 import { TaskState } from './ActionItems'
-import { dayText } from './Bits'
+import { dayText, TaskLink } from './Bits'
+import { withoutAge } from './decisions'
 import { type Difference, differences } from './diff'
 import { dayAddress, latestQuery, oneQuery } from './queries'
 import type { Standup } from './standup'
@@ -86,7 +87,12 @@ function One({ difference: d, nameOf }: { difference: Difference; nameOf: NameOf
             <bdi>{nameOf(d.blocker.agent_id)}</bdi>
             {d.kind === 'blocker_stays' && `, ${standups.blocker.days(d.blocker.age_days)}`}
           </span>
-          <bdi className="line-clamp-2">{d.blocker.text}</bdi>
+          {d.blocker.task ? (
+            // The blocker itself is told beside this.
+            <TaskLink of={d.blocker.task} />
+          ) : (
+            <bdi className="line-clamp-2">{withoutAge(d.blocker.text)}</bdi>
+          )}
         </>
       )
     case 'cost':

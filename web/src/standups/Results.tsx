@@ -1,9 +1,11 @@
 import { useDrawn } from '../app/idle'
 import { standups } from '../texts/standups'
 import { Icon } from '../ui/Icon'
-import { ActionItems, Escalations } from './ActionItems'
+import { ActionItems } from './ActionItems'
 import { Long, Part } from './Bits'
 import { Blockers } from './Blockers'
+import { NeedsDecision, SettledEscalations, useDecisions } from './Decisions'
+import { titlesOf, withTitles } from './decisions'
 import { ReportOf } from './Report'
 import type { Go, StandupSearch } from './search'
 import { headline, type Standup } from './standup'
@@ -27,12 +29,14 @@ export function Results({ standup, search, nameOf, go }: Props) {
     if (!next.delete(agent)) next.add(agent)
     go({ open: [...next].join(',') || undefined }, true)
   }
+  const decisions = useDecisions(standup)
   return (
     <div className="flex flex-col gap-5">
       <Headline standup={standup} />
-      <Blockers nameOf={nameOf} standup={standup} />
+      <NeedsDecision decisions={decisions.open} nameOf={nameOf} />
+      <Blockers blockers={decisions.blockers} nameOf={nameOf} standup={standup} />
       <ActionItems nameOf={nameOf} standup={standup} />
-      <Escalations standup={standup} />
+      <SettledEscalations decisions={decisions.settled} />
       {drawn && (
         <section className="flex flex-col gap-2">
           <h3 className="font-semibold text-base">{words.reports}</h3>
@@ -57,15 +61,16 @@ export function Results({ standup, search, nameOf, go }: Props) {
 function Headline({ standup: s }: { standup: Standup }) {
   if (s.summary?.trim()) {
     const { head, rest } = headline(s.summary)
+    const titles = titlesOf(s)
     return (
       <section className="flex flex-col gap-1" data-steady>
         <h3 className="sr-only">{words.headline}</h3>
         {head && (
           <p className="wrap-anywhere font-medium text-lg">
-            <bdi>{head}</bdi>
+            <bdi>{withTitles(head, titles)}</bdi>
           </p>
         )}
-        {rest && <Long text={rest} />}
+        {rest && <Long text={withTitles(rest, titles)} />}
       </section>
     )
   }
