@@ -53,7 +53,14 @@ async function fail(title: string): Promise<Item> {
   return found as Item
 }
 
-const row = (page: Page, title: string) => page.getByRole('listitem').filter({ hasText: title })
+const row = (page: Page, title: string) => page.locator('li:has([data-item])').filter({ hasText: title })
+const detail = (page: Page) => page.getByRole('complementary', { name: 'Inbox item' })
+const dialog = (page: Page, name: string) => page.getByRole('dialog', { name })
+/** Chooses from the menu of a row. */
+async function pick(page: Page, title: string, item: string | RegExp): Promise<void> {
+  await row(page, title).getByRole('button', { name: /^More/ }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
 /** Returns whether nothing overflows the window or scrolls sideways. */
 const fits = (page: Page) =>
   page.evaluate(() =>
@@ -75,6 +82,17 @@ describe.each(sizes)('the inbox, %s', (_, look) => {
       expect(await axeFaults(page), path).toEqual([])
     }
     await page.goto(`/inbox?item=${item?.id}`)
+    await page
+      .getByRole('button', { name: 'Filters' })
+      .first()
+      .click({ force: look.width < 600 })
+    expect(await axeFaults(page)).toEqual([])
+    await detail(page)
+      .getByRole('button', { name: /^Decide/ })
+      .click()
+    await page.getByLabel('Your decision').waitFor()
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Snooze', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Pick a time' }).click()
     await page.getByLabel('Snooze until').waitFor()
@@ -90,7 +108,6 @@ describe.each(sizes)('the inbox, %s', (_, look) => {
   })
 })
 
-// Acknowledging must take one click or one key.
 describe('an escalation', () => {
   it('is acknowledged with the pointer, here and where others look, and the way back works', async () => {
     const one = await opened(desktop, '/inbox')
@@ -98,22 +115,20 @@ describe('an escalation', () => {
     await two.page.getByText('Live', { exact: true }).waitFor()
     const rail = one.page.getByRole('link', { name: /Inbox/ }).first()
     await expect.poll(() => rail.textContent()).toContain('open item')
-    await row(one.page, escalation)
-      .getByRole('button', { name: /^Acknowledge/ })
-      .click()
+    await detail(one.page).getByRole('button', { name: 'Acknowledge' }).click()
     await row(one.page, escalation).getByText('Acknowledged').waitFor()
     await row(two.page, escalation).getByText('Acknowledged').waitFor()
     expect(await stateOf(escalation)).toBe('acked')
     await expect.poll(() => rail.textContent()).not.toContain('open item')
     await one.page.getByRole('button', { name: 'Undo' }).click()
-    await row(two.page, escalation).getByText('Open', { exact: true }).waitFor()
+    await row(two.page, escalation).getByText('Acknowledged').waitFor({ state: 'detached' })
     expect(await stateOf(escalation)).toBe('open')
     expect([...one.complaints, ...two.complaints]).toEqual([])
     await one.context.close()
     await two.context.close()
   })
 
-  it('is acknowledged, read and resolved with a word by keyboard alone', async () => {
+  it('is acknowledged, read and resolved with a note by keyboard, which says that the task stays blocked', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks')
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key)
@@ -121,43 +136,39 @@ describe('an escalation', () => {
     await page.locator('main').focus()
     await press('g', 'i')
     await row(page, escalation).waitFor()
-    await press('j', 'e')
+    await press('j', 'a')
     await row(page, escalation).getByText('Acknowledged').waitFor()
     await press('o')
-    const panel = page.getByRole('complementary', { name: 'Inbox item' })
-    await panel.getByRole('heading', { name: escalation }).waitFor()
+    await detail(page).getByRole('heading', { name: escalation }).waitFor()
     expect(page.url()).toContain('item=')
-    await panel.getByRole('button', { name: 'Resolve…' }).focus()
-    await press('Enter')
+    await press('e')
+    await dialog(page, 'Resolve item').getByText('TASK-7 is still blocked').waitFor()
     await page.getByLabel('How was it resolved?').fill('The new card is on file')
     await press('Enter')
-    await panel.getByText('Resolved by').waitFor()
-    await panel.getByText('The new card is on file').first().waitFor()
-    await panel.getByText('resolved the item').waitFor()
-    expect(await row(page, escalation).count()).toBe(0)
-    await panel.getByRole('button', { name: 'Reopen' }).focus()
-    await press('Enter')
-    await row(page, escalation).getByText('Open', { exact: true }).waitFor()
-    await panel.focus()
+    await expect.poll(() => row(page, escalation).count()).toBe(0)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await row(page, escalation).click()
+    await detail(page).getByText('The new card is on file').first().waitFor()
+    await detail(page).getByText('resolved the item').waitFor()
     await press('Escape')
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe(escalation)
     expect(complaints).toEqual([])
     await context.close()
   })
 
-  it('leads to the task that it is about', async () => {
+  it('fills the screen of a phone, and leads to its task and back to the list', async () => {
     const { context, page } = await opened(phone, '/inbox')
     await page.getByRole('button', { name: escalation, exact: true }).click()
-    const panel = page.getByRole('complementary', { name: 'Inbox item' })
-    await panel.getByRole('link', { name: /Task TASK-/ }).click()
+    await detail(page)
+      .getByRole('link', { name: /^TASK-7/ })
+      .click()
     await page.getByRole('heading', { name: 'Renew the signing certificate' }).waitFor()
     await page.goBack()
-    await panel.getByRole('heading', { name: escalation }).waitFor()
-    await panel.getByRole('button', { name: 'Close' }).click()
+    await detail(page).getByRole('heading', { name: escalation }).waitFor()
+    expect(await row(page, escalation).isVisible()).toBe(false)
+    await detail(page).getByRole('button', { name: 'Back to the list' }).click()
     await row(page, escalation).waitFor()
-    await page.goBack()
-    await row(page, escalation).waitFor()
-    expect(await panel.count()).toBe(0)
+    expect(await detail(page).isVisible()).toBe(false)
     await context.close()
   })
 })
@@ -173,19 +184,20 @@ describe('an item', () => {
     expect(await row(page, 'Put off').count()).toBe(0)
     await wait.click()
     await row(page, 'Put off')
-      .getByRole('button', { name: /^Snooze/ })
-      .click()
+      .getByRole('button', { name: /^Put off/ })
+      .focus()
+    await page.keyboard.press('s')
     await page.getByRole('menuitem', { name: 'For 1 hour' }).click()
     await expect.poll(() => row(page, 'Put off').count()).toBe(0)
     // The focus moves to the next item.
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe(escalation)
     await expect.poll(() => stateOf('Put off')).toBe('snoozed')
+    await page.getByRole('button', { name: 'Filters' }).click()
     await choose(page.getByLabel('Status', { exact: true }), 'snoozed')
     await page.waitForURL('**/inbox?state=snoozed')
     await page.reload()
     await row(page, 'Put off').getByText('Snoozed').waitFor()
-    await row(page, 'Put off').getByRole('button', { name: /^More/ }).click()
-    await page.getByRole('menuitem', { name: 'Reopen' }).click()
+    await pick(page, 'Put off', 'Reopen')
     await expect.poll(() => stateOf('Put off')).toBe('open')
     await page.getByRole('button', { name: 'Clear filters' }).first().click()
     await row(page, 'Put off').waitFor()
@@ -196,10 +208,7 @@ describe('an item', () => {
   it('is put off until a time of one’s own, and not until one that is over', async () => {
     await fail('Another time')
     const { context, page, complaints } = await opened(desktop, '/inbox')
-    await row(page, 'Another time')
-      .getByRole('button', { name: /^Snooze/ })
-      .click()
-    await page.getByRole('menuitem', { name: 'Pick a time' }).click()
+    await pick(page, 'Another time', 'Pick a time')
     await page.getByLabel('Snooze until').fill('1 Jan 2020')
     await page.getByLabel('Time', { exact: true }).fill('8')
     await page.keyboard.press('Enter')
@@ -218,15 +227,15 @@ describe('an item', () => {
   it('is taken on, and found among what one sees to', async () => {
     await fail('Mine now')
     const { context, page, complaints } = await opened(desktop, '/inbox')
-    await row(page, 'Mine now').getByRole('button', { name: /^More/ }).click()
-    await page.getByRole('menuitem', { name: /\(you\)$/ }).click()
+    await pick(page, 'Mine now', /\(you\)$/)
     await expect
       .poll(async () => (await items('assignee=me')).map(i => i.title))
       .toEqual([expect.stringContaining('Mine now')])
-    await choose(page.getByLabel('Assigned to', { exact: true }), 'me')
+    await page.getByRole('button', { name: 'Filters' }).click()
+    await choose(page.getByLabel('Assigned to', { exact: true }).first(), 'me')
     await page.waitForURL('**/inbox?assignee=me')
     await row(page, 'Mine now').waitFor()
-    await expect.poll(() => page.getByRole('main').getByRole('listitem').count()).toBe(1)
+    await expect.poll(() => page.locator('li:has([data-item])').count()).toBe(1)
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -234,8 +243,7 @@ describe('an item', () => {
   it('that was resolved elsewhere meanwhile says so, and is shown as it is', async () => {
     const item = await fail('Two at once')
     const { context, page } = await opened(desktop, '/inbox')
-    await row(page, 'Two at once').getByRole('button', { name: /^More/ }).click()
-    await page.getByRole('menuitem', { name: 'Resolve…' }).click()
+    await pick(page, 'Two at once', 'Resolve…')
     await call(demo, 'POST', `/inbox/${item.id}/ack`)
     await page.getByLabel('How was it resolved?').fill('mine')
     await page.keyboard.press('Enter')
@@ -270,5 +278,108 @@ describe('hostile titles', () => {
       expect(complaints).toEqual([])
       await context.close()
     }
+  })
+})
+
+/** Counts the clicks on the page from now on. */
+async function clicksOn(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(() => {
+    const counted = window as unknown as { clicks: number }
+    counted.clicks = 0
+    addEventListener('click', e => e.detail > 0 && counted.clicks++, true)
+  })
+  return () => page.evaluate(() => (window as unknown as { clicks: number }).clicks)
+}
+
+interface Task {
+  status: string
+  blocked: object | null
+  dispatch: { note?: string; agent_id: string } | null
+}
+const task = async (key: string) => (await call(demo, 'GET', `/tasks/${key}`)) as Task
+const commentsOn = async (key: string) =>
+  ((await call(demo, 'GET', `/tasks/${key}/comments`)) as { body: string }[]).map(c => c.body)
+
+// An answer must reach the task, the inbox, and the agent at once.
+describe('a decision', () => {
+  it('takes at most four clicks: unblocks the task, sends it to its agent, and resolves the item', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks')
+    const clicks = await clicksOn(page)
+    await page.getByRole('link', { name: /Inbox/ }).first().click()
+    await row(page, escalation)
+      .getByRole('button', { name: /^Decide/ })
+      .click()
+    const form = dialog(page, 'Decide on TASK-7')
+    await form.getByRole('checkbox', { name: 'Send to CTO now' }).waitFor()
+    await form.getByLabel('Your decision').fill('Use the prepaid account.')
+    await form.getByRole('button', { name: 'Submit decision' }).click()
+    await expect.poll(() => row(page, escalation).count()).toBe(0)
+    expect(await clicks()).toBeLessThanOrEqual(4)
+    const after = await task('TASK-7')
+    expect(after.blocked).toBeNull()
+    expect(after.dispatch?.agent_id).toBe('cto')
+    expect(await commentsOn('TASK-7')).toContain('Use the prepaid account.')
+    const [item] = await items('kind=escalation&state=resolved')
+    expect(item?.resolution?.note).toBe('Use the prepaid account.')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is made by keyboard alone, and can leave the task blocked', async () => {
+    const [item] = await items('kind=escalation&state=resolved')
+    await expect
+      .poll(async () => (await task('TASK-7')).dispatch, { timeout: 60_000 })
+      .toMatchObject({ state: 'ended' })
+    await call(demo, 'PATCH', '/tasks/TASK-7', { blocked: { reason: 'The bank is closed' } })
+    await call(demo, 'POST', `/inbox/${item?.id}/reopen`)
+    const { context, page, complaints } = await opened(desktop, '/inbox')
+    await row(page, escalation).waitFor()
+    for (const key of ['k', 'Enter']) await page.keyboard.press(key)
+    const form = dialog(page, 'Decide on TASK-7')
+    await form.getByRole('checkbox', { name: 'Send to CTO now' }).waitFor()
+    await page.keyboard.type('Wait for Monday.')
+    for (const key of ['Tab', 'Space', 'Tab', 'Space']) await page.keyboard.press(key)
+    await form.getByText('The item stays in the inbox, acknowledged.').waitFor()
+    await page.getByLabel('Your decision').focus()
+    await page.keyboard.press('Control+Enter')
+    await row(page, escalation).getByText('Acknowledged').waitFor()
+    expect((await task('TASK-7')).blocked).not.toBeNull()
+    expect(await commentsOn('TASK-7')).toContain('Wait for Monday.')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// Reviews must not need a trip through the task's form.
+describe('a task in Review', () => {
+  const card = (page: Page, column: string) =>
+    page.getByRole('region', { name: column, exact: true }).getByRole('article').filter({ hasText: 'Interview five' })
+
+  it('is approved from its card and from Now, with a way back, and sent back with words', async () => {
+    const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
+    await card(page, 'Review').getByRole('button', { name: 'Approve: TASK-3' }).click()
+    await card(page, 'Done').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await card(page, 'Review').waitFor()
+    await page.goto('/')
+    const needs = page.getByRole('region', { name: 'Needs you', exact: true })
+    await needs.getByRole('button', { name: 'Approve: TASK-3' }).focus()
+    await page.keyboard.press('Enter')
+    await expect.poll(async () => (await task('TASK-3')).status).toBe('done')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await expect.poll(async () => (await task('TASK-3')).status).toBe('review')
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.goto('/tasks?task=TASK-3')
+    await page.getByRole('complementary').getByRole('button', { name: 'Send back: TASK-3' }).click()
+    const form = dialog(page, 'Send back TASK-3')
+    await form.getByLabel('What should change?').fill('Ask two more customers.')
+    expect(await axeFaults(page)).toEqual([])
+    expect(await fits(page)).toBe(true)
+    await page.keyboard.press('Control+Enter')
+    await expect.poll(async () => (await task('TASK-3')).status).not.toBe('review')
+    expect((await task('TASK-3')).dispatch?.agent_id).toBe('cpo')
+    expect(await commentsOn('TASK-3')).toContain('Ask two more customers.')
+    expect(complaints).toEqual([])
+    await context.close()
   })
 })

@@ -27,7 +27,7 @@ describe.each(sizes)('now, %s', (_, look) => {
     const { context, page, complaints } = await opened(look, '/')
     await settled(page)
     const sentence = (await page.getByRole('region', { name: 'Status summary' }).textContent()) ?? ''
-    expect(sentence).toMatch(/^(No agents|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup.*, .* today\.$/)
+    expect(sentence).toMatch(/^(No agents|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup[^,]*\.$/)
     expect(await axeFaults(page)).toEqual([])
     if (look.width < 600) await page.setViewportSize({ width: 320, height: 640 })
     expect(await fits(page)).toBe(true)
@@ -44,7 +44,7 @@ describe('what needs me', () => {
     await first.waitFor()
     const item = (await first.textContent()) as string
     await page.keyboard.press('j')
-    await page.keyboard.press('e')
+    await page.keyboard.press('a')
     await needs.getByRole('button', { name: item, exact: true }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Undo' }).click()
     await needs.getByRole('button', { name: item, exact: true }).click()
@@ -218,7 +218,7 @@ describe('without a gateway', () => {
         await card(page, 'Last standup').getByText('No standups yet').waitFor()
         await card(page, 'Failures, last 24 hours').getByText('No failures').waitFor()
         expect(await page.getByRole('region', { name: 'Status summary' }).textContent()).toBe(
-          'Agents unknown, no blocked tasks, no standup yet, $0 today.',
+          'Agents unknown, no blocked tasks, no standup yet.',
         )
         expect(await axeFaultsNightly(page)).toEqual([])
         // The browser logs the failed request for sessions.
@@ -242,7 +242,6 @@ describe('without a gateway', () => {
     await card(page, 'Last standup').getByRole('alert').waitFor()
     const sentence = page.getByRole('region', { name: 'Status summary' })
     await sentence.getByText('last standup unknown').waitFor()
-    await sentence.getByText('spend today unknown').waitFor()
     await card(page, 'Agents').getByRole('link', { name: 'CTO' }).waitFor()
     await page.unroute('**/api/v1/usage?*')
     await card(page, 'Spend today').getByRole('button', { name: 'Try again' }).click()

@@ -109,7 +109,11 @@ describe('a standup', () => {
       'Other',
     ])
     await page.getByRole('heading', { name: /^Blockers\s*\d/ }).waitFor()
+    await page.getByRole('heading', { name: /^Needs a decision\s*\d/ }).waitFor()
     await page.getByText("The team can't resolve this on its own").first().waitFor()
+    await page.getByRole('button', { name: 'Decide: TASK-7' }).click()
+    await page.getByRole('dialog', { name: 'Decide on TASK-7' }).getByLabel('Your decision').waitFor()
+    await page.keyboard.press('Escape')
     expect(await button(page, 'Run Standup').count()).toBe(0)
     await section(page, 'cto')
       .getByRole('button', { name: /^Show activity/ })
