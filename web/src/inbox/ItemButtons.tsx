@@ -1,5 +1,4 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useRouter } from '@tanstack/react-router'
 import { useApprove } from '../acting/useApprove'
 import { api, take } from '../api/client'
 import { rereadSoon } from '../app/live/patches'
@@ -26,17 +25,9 @@ interface Act {
   run?: () => void
 }
 
-/** Returns the session of the latest failed run of a job, or null. */
-async function failedRun(job: string): Promise<string | null> {
-  const params = { path: { id: job }, query: { limit: 20 } }
-  const runs = await take(api.GET('/api/v1/agentrt/jobs/{id}/runs', { params }))
-  return runs.find(r => r.status === 'error')?.session_key || null
-}
-
 /** Returns what each action does to an item. */
 function useActs(item: Told, verbs: ItemActions): Record<ActName, Act> {
   const cache = useQueryClient()
-  const router = useRouter()
   const hold = useHold()
   const approve = useApprove()
   const { id, name } = item.subject
@@ -55,14 +46,6 @@ function useActs(item: Told, verbs: ItemActions): Record<ActName, Act> {
     onSuccess: () => say(words.dispatched(name)),
     onError,
   })
-  const openRun = useMutation({
-    mutationFn: () => failedRun(id),
-    onSuccess: key => {
-      if (key === null) say(words.noRun)
-      router.history.push(key === null ? `/schedules?job=${encodeURIComponent(id)}` : sessionHref(key))
-    },
-    onError,
-  })
   return {
     decide: { label: acting.decide.button, icon: 'comment', run: () => verbs.decide(item) },
     approve: {
@@ -73,7 +56,7 @@ function useActs(item: Told, verbs: ItemActions): Record<ActName, Act> {
     },
     sendBack: { label: acting.sendBack.button, run: () => verbs.sendBack(item) },
     runJob: { label: words.runJob, icon: 'reload', busy: runJob.isPending, run: () => runJob.mutate() },
-    openRun: { label: words.openRun, busy: openRun.isPending, run: () => openRun.mutate() },
+    openRun: { label: words.openRun, href: sessionHref(item.run?.session_key ?? '') },
     dispatch: { label: words.dispatch, icon: 'reload', busy: dispatch.isPending, run: () => dispatch.mutate() },
     retryStandup: {
       label: words.retryStandup,

@@ -27,7 +27,7 @@ export function ItemRow({ item, opened, showSeverity, verbs, onOpen, onMenu, onF
   const reason = reasonOf(item)
   return (
     <li
-      className={`flex flex-col gap-x-4 gap-y-2 border-line border-b px-3 py-2.5 @3xl:flex-row @3xl:items-center ${opened ? 'bg-accent-tint' : 'hover:bg-hover'}`}
+      className={`flex flex-col gap-x-4 gap-y-2 border-line border-b px-3 py-2.5 @3xl:flex-row @3xl:items-center ${opened ? 'lg:bg-accent-tint' : 'hover:bg-hover'}`}
       onFocus={onFocus}
     >
       <div className="flex min-w-0 grow flex-col gap-0.5">

@@ -31,6 +31,7 @@ const make = (of: Partial<Told>): Told => ({
   snoozed_until: null,
   assignee: null,
   resolution: null,
+  run: null,
   version: 1,
   ...of,
 })
@@ -183,8 +184,11 @@ describe('what it is about', () => {
 
 // Each kind must lead to what settles it, and only for those who may.
 describe('the actions on an item', () => {
-  const of = (kind: Told['kind'], { id = 'x', state = 'open' as Told['state'], lead = true } = {}) =>
-    actsOf(make({ kind, state, subject: { kind: '', id, name: 'n' } }), { lead })
+  const known = { session_key: 'agent:cto:cron:j', run_id: '' }
+  const of = (
+    kind: Told['kind'],
+    { id = 'x', state = 'open' as Told['state'], lead = true, run = known as Told['run'] } = {},
+  ) => actsOf(make({ kind, state, run, subject: { kind: '', id, name: 'n' } }), { lead })
   it.each([
     ['escalation', ['decide']],
     ['old_blocker', ['decide']],
@@ -193,16 +197,17 @@ describe('the actions on an item', () => {
     ['job_failed', ['runJob', 'openRun']],
     ['job_missed', ['runJob']],
     ['run_stalled', ['openSession', 'stopSession']],
-    ['dispatch_failed', ['dispatch']],
+    ['dispatch_failed', ['dispatch', 'openRun']],
     ['standup_failed', ['retryStandup']],
     ['standup_missed', ['runStandup']],
     ['gateway_trouble', ['testConnection']],
     ['pairing_pending', ['testConnection']],
   ] as const)('%s: %j', (kind, want) => expect(of(kind)).toEqual(want))
-  it('are none once it is resolved, and none on a subject that is unknown', () => {
+  it('are none once it is resolved, and none on a subject or run that is unknown', () => {
     expect(of('job_failed', { state: 'snoozed' })).toEqual(['runJob', 'openRun'])
     expect(of('job_failed', { state: 'resolved' })).toEqual([])
-    expect(of('job_failed', { id: '' })).toEqual([])
+    expect(of('job_failed', { id: '' })).toEqual(['openRun'])
+    expect(of('job_failed', { run: null })).toEqual(['runJob'])
     expect(of('escalation', { id: '' })).toEqual(['decide'])
   })
   it('leave out what only the owner and admins may do', () => {

@@ -130,12 +130,14 @@ export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
 /** The actions that only the owner and admins may take. */
 const forLeads: readonly ActName[] = ['runJob', 'dispatch', 'retryStandup', 'runStandup', 'stopSession']
 
+type Acted = Pick<Told, 'kind' | 'state' | 'subject' | 'run'>
+
 /** Returns the actions on an item that the user may take, the primary one first. */
-export function actsOf(item: Pick<Told, 'kind' | 'state' | 'subject'>, may: { lead: boolean }): readonly ActName[] {
-  if (item.state === 'resolved') return []
-  return kindTable[item.kind].acts.filter(
-    act => (may.lead || !forLeads.includes(act)) && (item.subject.id !== '' || !needsSubject.includes(act)),
-  )
+export function actsOf({ kind, state, subject, run }: Acted, may: { lead: boolean }): readonly ActName[] {
+  if (state === 'resolved') return []
+  const has = (act: ActName) =>
+    act === 'openRun' ? Boolean(run?.session_key) : subject.id !== '' || !needsSubject.includes(act)
+  return kindTable[kind].acts.filter(act => (may.lead || !forLeads.includes(act)) && has(act))
 }
 
 /** The actions on what the item is about. */
@@ -143,7 +145,6 @@ const needsSubject: readonly ActName[] = [
   'approve',
   'sendBack',
   'runJob',
-  'openRun',
   'dispatch',
   'retryStandup',
   'runStandup',

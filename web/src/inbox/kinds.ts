@@ -40,7 +40,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   dispatch_failed: {
     label: 'Dispatch failed',
     icon: 'tasks',
-    acts: ['dispatch'],
+    acts: ['dispatch', 'openRun'],
     failure: true,
     endsWhen: 'the agent finishes a later run',
   },

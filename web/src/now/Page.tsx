@@ -44,12 +44,12 @@ export function NowPage() {
             onTable={table => void navigate({ search: table ? { runs: 'table' } : {}, replace: true })}
             table={runs === 'table'}
           />
-          <Activity className="order-7" />
         </div>
         <div className={`contents min-w-0 xl:flex xl:w-1/3 ${column}`}>
           <SpendCard className="order-3" />
           <LastStandup className="order-6" />
           <Failures className="order-5" />
+          <Activity className="order-7" />
         </div>
       </div>
     </div>

@@ -86,7 +86,7 @@ function One({ difference: d, nameOf }: { difference: Difference; nameOf: NameOf
           <span className="text-soft text-xs">
             <bdi>{nameOf(d.blocker.agent_id)}</bdi>
             {d.kind === 'blocker_stays' && `, ${standups.blocker.days(d.blocker.age_days)}`}
-          </span>
+          </span>{' '}
           {d.blocker.task ? (
             // The blocker itself is told beside this.
             <TaskLink of={d.blocker.task} />

@@ -72,7 +72,7 @@ export const Card = memo(
     return (
       <article
         ref={ref}
-        className={`group relative rounded-md border bg-ground p-2 ${opened ? 'border-accent' : 'border-line hover:border-line-strong'} ${dragged ? 'opacity-50' : ''}`}
+        className={`group @container relative rounded-md border bg-ground p-2 ${opened ? 'border-accent' : 'border-line hover:border-line-strong'} ${dragged ? 'opacity-50' : ''}`}
         onFocus={onFocus}
       >
         {edge && <span className={`absolute inset-x-0 h-0.5 bg-accent ${edge === 'top' ? '-top-1' : '-bottom-1'}`} />}

@@ -53,7 +53,6 @@ export const inbox = {
     testConnection: 'Test connection',
     ran: (job: string) => `${job} started`,
     dispatched: (task: string) => `${task} sent again`,
-    noRun: 'The failed run’s session is unknown. Showing the job.',
     couldNot: 'Couldn’t complete the action',
   },
   still: {
