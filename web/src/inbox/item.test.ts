@@ -31,7 +31,6 @@ const make = (of: Partial<Told>): Told => ({
   snoozed_until: null,
   assignee: null,
   resolution: null,
-  run: null,
   version: 1,
   ...of,
 })

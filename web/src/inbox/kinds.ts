@@ -32,7 +32,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   old_blocker: { label: 'Old blocker', icon: 'blocked', acts: ['decide'] },
   task_blocked: { label: 'Blocked task', icon: 'blocked', acts: ['decide'], endsWhen: 'the task is unblocked' },
   task_review: {
-    label: 'Review',
+    label: 'Waiting for review',
     icon: 'eye',
     acts: ['approve', 'sendBack'],
     endsWhen: 'the task leaves Review',
