@@ -146,7 +146,7 @@ describe('an escalation', () => {
     await page.getByLabel('How was it resolved?').fill('The new card is on file')
     await press('Enter')
     await expect.poll(() => row(page, escalation).count()).toBe(0)
-    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('button', { name: 'Undo' }).first().click()
     await row(page, escalation).click()
     await detail(page).getByText('The new card is on file').first().waitFor()
     await detail(page).getByText('resolved the item').waitFor()

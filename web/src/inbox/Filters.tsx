@@ -18,6 +18,7 @@ export const cleared: InboxSearch = {
   kind: undefined,
   severity: undefined,
   assignee: undefined,
+  item: undefined,
 } satisfies InboxSearch
 
 const every = states.join()
@@ -80,7 +81,7 @@ export function Filters({ search, go }: { search: InboxSearch; go: Go }) {
 function Fields({ search, go }: { search: InboxSearch; go: Go }) {
   const people = useAssignees()
   const set = (name: keyof InboxSearch) => (e: { target: { value: string } }) =>
-    go({ [name]: e.target.value || undefined }, true)
+    go({ item: undefined, [name]: e.target.value || undefined }, true)
   return (
     <>
       <Select
@@ -131,7 +132,7 @@ function Fields({ search, go }: { search: InboxSearch; go: Go }) {
       <Select
         choices={named(orders, words.orders)}
         label={f.order ?? ''}
-        onChange={e => go({ order: orders.find(o => o === e.target.value && o !== 'rank') }, true)}
+        onChange={e => go({ item: undefined, order: orders.find(o => o === e.target.value && o !== 'rank') }, true)}
         value={search.order ?? 'rank'}
       />
     </>

@@ -27,13 +27,13 @@ export function ItemRow({ item, opened, showSeverity, verbs, onOpen, onMenu, onF
   const reason = reasonOf(item)
   return (
     <li
-      className={`flex flex-col gap-x-4 gap-y-2 border-line border-b px-3 py-2.5 @3xl:flex-row @3xl:items-center ${opened ? 'lg:bg-accent-tint' : 'hover:bg-hover'}`}
+      className={`relative flex flex-col gap-x-4 gap-y-2 border-line border-b px-3 py-2.5 @3xl:flex-row @3xl:items-center ${opened ? 'lg:bg-accent-tint' : 'hover:bg-hover'}`}
       onFocus={onFocus}
     >
       <div className="flex min-w-0 grow flex-col gap-0.5">
         <button
           aria-current={opened || undefined}
-          className="flex min-h-[24px] min-w-0 items-start gap-2 text-left font-medium hover:underline"
+          className="flex min-h-[24px] min-w-0 items-start gap-2 text-left font-medium after:absolute after:inset-0 hover:underline"
           data-item={item.id}
           onClick={() => onOpen(item.id)}
           title={item.title}
@@ -49,7 +49,7 @@ export function ItemRow({ item, opened, showSeverity, verbs, onOpen, onMenu, onF
         )}
         <Meta item={item} showSeverity={showSeverity} />
       </div>
-      <span className="flex shrink-0 flex-wrap items-center gap-2 pl-6 @3xl:pl-0">
+      <span className="relative flex shrink-0 flex-wrap items-center gap-2 pl-6 @3xl:pl-0">
         <ItemButtons item={item} verbs={verbs} />
         <span className="ml-auto">
           <MenuButton groups={() => verbs.groups(item)} label={words.moreOf(item.title)} onMenu={onMenu} />
@@ -65,7 +65,9 @@ function Meta({ item, showSeverity }: { item: Told; showSeverity: boolean }) {
     <span className="flex min-w-0 flex-wrap items-center gap-x-3 pl-6 text-soft text-xs">
       {showSeverity && <SeverityMark of={item.severity} />}
       <span>{kindTable[item.kind].label}</span>
-      <SubjectLink of={item} />
+      <span className="relative min-w-0">
+        <SubjectLink of={item} />
+      </span>
       {item.state !== 'open' && <StateMark of={item} />}
       {item.assignee && (
         <bdi className="truncate" title={`${words.fields.assignee}: ${item.assignee.name}`}>

@@ -5,7 +5,9 @@ import { Problem } from '../api/problem'
 import * as clock from '../app/clock'
 import { moment } from '../app/format'
 import { useMe } from '../app/queries'
+import { session } from '../app/session'
 import { dropDraft } from '../tasks/drafts'
+import { inTurn } from '../tasks/pendingChanges'
 import { inbox as inboxWords } from '../texts/inbox'
 import { say, sayFailed } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
@@ -56,14 +58,28 @@ async function undo(cache: QueryClient, was: Told, action: Action): Promise<void
   }
 }
 
+/** The versions that this user's own actions led to, by item and the version before. */
+const led = new Map<string, number>()
+session.onLeave(() => led.clear())
+
+/** Returns the item's version after this user's own actions on the version that the user saw. */
+function versionOf({ id, version }: Pick<Told, 'id' | 'version'>): number {
+  const next = led.get(`${id} ${version}`)
+  return next === undefined ? version : versionOf({ id, version: next })
+}
+
 /** Returns a function that applies an action optimistically, and reverts it if the server refuses it. */
 export function useItemAction(): (item: Told, action: Action) => void {
   const cache = useQueryClient()
   const me = useMe().data
   const { mutate } = useMutation({
-    // Only resolving needs the version: it must not hide something the user hasn't seen.
     mutationFn: ({ item, action }: { item: Told; action: Action }) =>
-      send(item.id, action, action.do === 'resolve' ? item.version : undefined),
+      inTurn(item.id, async () => {
+        // Only resolving needs the version: it must not hide something the user hasn't seen.
+        const now = await send(item.id, action, action.do === 'resolve' ? versionOf(item) : undefined)
+        if (now.version === item.version + 1) led.set(`${item.id} ${item.version}`, now.version)
+        return now
+      }),
     onMutate: ({ item, action }) => {
       noteOwn(item.id)
       putItem(cache, looks(item, action, me ?? { id: '', name: '' }, new Date(clock.now())))
