@@ -4,7 +4,10 @@ import { usePeople } from '../app/queries'
 import { nameOf, StatusMark } from '../tasks/Bits'
 import { LatestReport } from '../tasks/LatestReport'
 import { oneQuery } from '../tasks/queries'
+import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
+import { Age } from '../ui/Age'
+import { Badge } from '../ui/State'
 
 /** The task that an item is about: its title, status, and its agent's latest answer. Nothing without a task. */
 export function AboutTask({ task: key }: { task: string | null }) {
@@ -18,9 +21,14 @@ export function AboutTask({ task: key }: { task: string | null }) {
           <span className="key">{task?.key ?? key}</span> <bdi>{task?.title}</bdi>
         </Link>
         {task && <StatusMark of={task.status} />}
+        {task?.blocked && (
+          <Badge icon="blocked" tone="danger">
+            {texts.tasks.blockedFor} <Age at={task.blocked.since} />
+          </Badge>
+        )}
         {task && <bdi className="text-soft">{nameOf(task.assignee_id, people)}</bdi>}
       </p>
-      {task && <LatestReport people={people} task={task} />}
+      {task && <LatestReport comments people={people} task={task} />}
     </section>
   )
 }

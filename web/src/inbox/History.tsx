@@ -31,6 +31,7 @@ function say(field: string, v: unknown): string {
 function changesOf(data: unknown): Change[] {
   if (typeof data !== 'object' || data === null || !('changes' in data)) return []
   return Object.entries(data.changes ?? {}).flatMap(([name, pair]) => {
+    if (name === 'run') return [] // an ID, which the item links to
     if (name === 'detail') return [{ field: words.fields.detail ?? name, from: '', to: words.newDetail }]
     const [from, to] = Array.isArray(pair) ? pair : [null, pair]
     return [{ field: words.fields[name] ?? name, from: say(name, from), to: say(name, to) }]

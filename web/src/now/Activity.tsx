@@ -34,13 +34,13 @@ export function Activity({ className }: { className: string }) {
                   <p className="wrap-anywhere min-w-0 grow">
                     {d.who && (
                       <>
-                        <bdi className="font-medium">{d.who}</bdi> {d.deed}:{' '}
+                        <bdi className="font-medium">{d.who}</bdi> {d.deed}{' '}
                       </>
                     )}
                     <TextLink href={d.href}>
                       <bdi>{d.what}</bdi>
-                    </TextLink>
-                    {!d.who && ` ${d.deed}`}
+                    </TextLink>{' '}
+                    {d.after}
                   </p>
                   <Age at={d.at} className="shrink-0 text-soft text-xs" />
                 </li>

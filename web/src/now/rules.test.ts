@@ -418,25 +418,21 @@ describe('the recent activity', () => {
   const people = new Map([['u2', { id: 'u2', name: 'CTO', agent: 'cto', active: true }]])
   const told = (e: Schemas['Event']) => {
     const d = activityOf(e, people)
-    return d && [d.who, d.deed, d.what, d.href]
+    return d && [`${d.who} ${d.deed} ${d.what} ${d.after}`.trim(), d.href]
   }
   it('names moves, but no other changes', () => {
     const href = '/tasks?task=TASK-1'
-    expect(told(event('task.changed', { changes: { status: ['todo', 'review'] } }))).toEqual([
-      'Ada',
-      'moved to Review',
-      'TASK-1',
-      href,
-    ])
+    const moved = event('task.changed', { changes: { status: ['todo', 'review'] } })
+    expect(told(moved)).toEqual(['Ada moved TASK-1 to Review', href])
     expect(told(event('task.changed', { changes: { title: ['a', 'b'] } }))).toBeNull()
     expect(told(event('task.spent', {}))).toBeNull()
     const ended = event('task.dispatch_ended', { dispatch: { agent_id: 'cto', state: 'failed' } })
-    expect(told(ended)).toEqual(['CTO', 'did not complete a run', 'TASK-1', href])
+    expect(told(ended)).toEqual(['CTO did not complete a run: TASK-1', href])
   })
   it('leads to standups and jobs', () => {
     const job = { kind: 'schedule', id: 'j 1', name: 'Backup' }
-    expect(told(event('slot.missed', {}, job))).toEqual(['', 'did not run', 'Backup', '/schedules?job=j%201'])
+    expect(told(event('slot.missed', {}, job))).toEqual(['Backup did not run', '/schedules?job=j%201'])
     const standup = { kind: 'standup', id: 's1', name: 'Standup of today' }
-    expect(told(event('standup.completed', {}, standup))).toEqual(['', 'completed', 'Standup of today', '/standups/s1'])
+    expect(told(event('standup.completed', {}, standup))).toEqual(['Standup of today completed', '/standups/s1'])
   })
 })

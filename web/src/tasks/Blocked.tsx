@@ -59,7 +59,7 @@ export function Blocked({ task, onDecide }: Props) {
       </div>
     )
   }
-  if (task.status === 'done') return null
+  if (task.status === 'done' || task.status === 'review') return null
   if (!asking) {
     return (
       <Button className="self-start" icon="blocked" onClick={() => setAsking(true)}>

@@ -23,7 +23,6 @@ const atOnce = 30
 /** The comments of a task, and a form to add one. */
 export function Comments({ task }: { task: Task }) {
   const asked = useQuery(commentsQuery(task.id))
-  const people = usePeople()
   const [shown, setShown] = useState(atOnce)
   return (
     <div className="flex flex-col gap-3">
@@ -40,7 +39,9 @@ export function Comments({ task }: { task: Task }) {
               )}
               <ol className="flex flex-col gap-3">
                 {comments.slice(-shown).map(c => (
-                  <Said key={c.id} agent={people.get(c.author_id ?? '')?.agent ?? null} comment={c} />
+                  <li key={c.id}>
+                    <Said comment={c} />
+                  </li>
                 ))}
               </ol>
             </>
@@ -52,16 +53,20 @@ export function Comments({ task }: { task: Task }) {
   )
 }
 
-const Said = ({ comment: c, agent }: { comment: Schemas['TaskComment']; agent: string | null }) => (
-  <li>
-    <p className="mb-0.5 flex items-center gap-1.5 text-soft text-xs">
-      <Face agent={agent} name={c.author_name} />
-      <bdi className="font-medium text-ink">{c.author_name}</bdi> · <Age at={c.created_at} />
-      {c.edited_at && ` · ${words.edited}`}
-    </p>
-    <Markdown text={c.body} />
-  </li>
-)
+/** A comment: its author, its age, and its text. */
+export function Said({ comment: c }: { comment: Schemas['TaskComment'] }) {
+  const agent = usePeople().get(c.author_id ?? '')?.agent ?? null
+  return (
+    <>
+      <p className="mb-0.5 flex items-center gap-1.5 text-soft text-xs">
+        <Face agent={agent} name={c.author_name} />
+        <bdi className="font-medium text-ink">{c.author_name}</bdi> · <Age at={c.created_at} />
+        {c.edited_at && ` · ${words.edited}`}
+      </p>
+      <Markdown text={c.body} />
+    </>
+  )
+}
 
 function Write({ task }: { task: Task }) {
   const cache = useQueryClient()

@@ -121,7 +121,8 @@ export const now = {
     missed: 'did not run',
     ran: 'finished a run',
     notDone: 'did not complete a run',
-    moved: (column: string) => `moved to ${column}`,
+    moved: 'moved',
+    to: (column: string) => `to ${column}`,
   },
   last: {
     title: 'Last standup',

@@ -157,7 +157,7 @@ export const tasks = {
   reports: 'Reports',
   reportsWhat: 'reports',
   noReports: 'No reports yet',
-  latest: 'Latest report',
+  latest: 'Latest words',
   showAll: 'Show all',
   reportKind: {
     ack: 'Started',
