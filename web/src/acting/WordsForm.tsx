@@ -42,22 +42,39 @@ export function WordsForm({ draft, label, help, submit, send, onDone, onCancel, 
       onSend={() => text.trim() && !sending.isPending && sending.mutate()}
       submit={submit}
     >
-      <TextArea
-        autoFocus
+      <WordsField
         error={problem ? (problem.of('text') ?? problem.message) : undefined}
         help={help}
         label={label}
         maxLength={4000}
-        onChange={e => write(e.target.value)}
-        onKeyDown={e => {
-          if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.form?.requestSubmit()
-        }}
-        required
-        rows={4}
-        title={acting.keys}
+        onChange={write}
         value={text}
       />
       {children}
     </SubmitForm>
   )
 }
+
+interface FieldProps {
+  label: string
+  help: string
+  error?: string | undefined
+  maxLength: number
+  value: string
+  onChange: (text: string) => void
+}
+
+/** The text field of an answer. Ctrl+Enter or ⌘+Enter submits its form. */
+export const WordsField = ({ onChange, ...rest }: FieldProps) => (
+  <TextArea
+    {...rest}
+    autoFocus
+    onChange={e => onChange(e.target.value)}
+    onKeyDown={e => {
+      if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.form?.requestSubmit()
+    }}
+    required
+    rows={4}
+    title={acting.keys}
+  />
+)

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { WordsField } from '../acting/WordsForm'
 import * as clock from '../app/clock'
 import { moment } from '../app/format'
 import { useDraft } from '../tasks/drafts'
@@ -8,7 +9,7 @@ import { texts } from '../texts'
 import { acting } from '../texts/acting'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
-import { Field, TextArea } from '../ui/Field'
+import { Field } from '../ui/Field'
 import { FormActions, SubmitForm } from '../ui/SubmitForm'
 import { type Action, actsOf, maySnooze, snoozes, type Told, taskOf } from './item'
 import { kindTable } from './kinds'
@@ -132,18 +133,11 @@ export function DecideItem({ item, act, onDone }: Asked) {
   return (
     <SubmitForm disabled={!text.trim()} onCancel={onDone} onSend={send} submit={acting.decide.submit}>
       <About item={item} />
-      <TextArea
-        autoFocus
+      <WordsField
         help={acting.decide.helpItem}
         label={acting.decide.label}
         maxLength={1000}
-        onChange={e => write(e.target.value)}
-        onKeyDown={e => {
-          if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.form?.requestSubmit()
-        }}
-        required
-        rows={4}
-        title={acting.keys}
+        onChange={write}
         value={text}
       />
     </SubmitForm>
