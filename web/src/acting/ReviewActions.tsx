@@ -1,10 +1,10 @@
 import { useMe } from '../app/queries'
 import { acting } from '../texts/acting'
 import { Button } from '../ui/Button'
-import { useApprove } from './useApprove'
+import { type Reviewed, useApprove } from './useApprove'
 
 interface Props {
-  task: { id: string; key: string }
+  task: Reviewed
   onSendBack: () => void
   /** Set where Approve is not the main action of the screen. */
   quiet?: boolean

@@ -7,16 +7,23 @@ import { say, sayFailed } from '../ui/toast'
 
 const words = acting.approve
 
+/** A task in Review. */
+export interface Reviewed {
+  id: string
+  key: string
+  /** When the task moved to Review, which Undo restores; unknown for an inbox item. */
+  moved_at?: string
+}
+
 /** Approves a task in Review. Undo returns it to Review. */
 export function useApprove() {
   const cache = useQueryClient()
   return useMutation({
-    mutationFn: ({ id }: { id: string; key: string }) =>
-      take(api.POST('/api/v1/tasks/{id}/approve', { params: { path: { id } } })),
-    onSuccess: task => {
+    mutationFn: ({ id }: Reviewed) => take(api.POST('/api/v1/tasks/{id}/approve', { params: { path: { id } } })),
+    onSuccess: (task, { moved_at }) => {
       putTask(cache, task)
       say(words.done(task.key), () => {
-        sendChange(task.id, { status: 'review' }).then(
+        sendChange(task.id, { status: 'review', ...(moved_at ? { moved_at } : {}) }).then(
           back => {
             putTask(cache, back)
             say(words.undone(task.key))

@@ -102,7 +102,8 @@ function usePanes(item: string | undefined, go: Go) {
   /** Shows the item that j, k, or the removal of a row leads to. A small screen returns to the list instead. */
   const move = (id: string | null) => go({ item: isHidden(list.current) ? undefined : (id ?? undefined) }, true)
   const back = (id: string) => {
-    if (isHidden(list.current)) go({ item: undefined })
+    // Browser back must not open it again.
+    if (isHidden(list.current)) go({ item: undefined }, true)
     setTimeout(() => buttonOf(list.current, id)?.focus())
   }
   useEffect(() => {

@@ -3,10 +3,8 @@ import { useState } from 'react'
 import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Button, IconButton } from '../ui/Button'
-import { Dialog } from '../ui/Dialog'
 import { type Choice, inputClass, Select } from '../ui/Field'
 import { useDebouncedInput } from '../ui/useDebouncedInput'
-import { Projects } from './Projects'
 import { projectsQuery } from './queries'
 import { SavedViews } from './SavedViews'
 import type { Go, TaskSearch } from './search'
@@ -91,7 +89,6 @@ function Filters({ search, go, view }: Omit<Props, 'onView'>) {
   const me = useMe().data
   const people = usePeople()
   const projects = useQuery(projectsQuery).data
-  const [editing, setEditing] = useState(false)
   const team = [...people.values()]
     .filter(p => p.active && p.id !== me?.id)
     .sort((a, b) => a.name.localeCompare(b.name))
@@ -147,12 +144,6 @@ function Filters({ search, go, view }: Omit<Props, 'onView'>) {
           value={search.project ?? ''}
         />
       )}
-      <Button look="quiet" onClick={() => setEditing(true)}>
-        {words.projects.manage}
-      </Button>
-      <Dialog onClose={() => setEditing(false)} open={editing} title={words.projects.title}>
-        <Projects />
-      </Dialog>
       <label className="flex h-8 items-center gap-1.5 text-soft">
         <input
           checked={search.blocked === 'true'}

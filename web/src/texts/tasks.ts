@@ -71,23 +71,6 @@ export const tasks = {
   emptyTitle: 'No tasks yet',
   emptyText: 'Create a task here, or from a standup’s action items. Agents can create tasks too.',
   noneFit: 'No tasks match these filters',
-  projects: {
-    manage: 'Edit projects…',
-    title: 'Projects',
-    what: 'projects',
-    none: 'No projects yet. A project groups tasks.',
-    key: 'Key',
-    keyHelp: '2 to 10 capital letters and digits, such as WEB. It cannot change.',
-    name: 'Name',
-    nameOf: (key: string) => `Name of ${key}`,
-    create: 'Create project',
-    created: (name: string) => `${name} created`,
-    renamed: (name: string) => `Renamed to ${name}`,
-    archive: 'Archive',
-    archiveOf: (name: string) => `Archive ${name}`,
-    archived: (name: string) => `${name} archived`,
-    couldNot: (name: string) => `Couldn’t change ${name}`,
-  },
   limit: {
     of: (column: string, n: number, limit: number | undefined) =>
       limit === undefined
