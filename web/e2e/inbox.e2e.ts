@@ -358,7 +358,7 @@ describe('a task in Review', () => {
   const card = (page: Page, column: string) =>
     page.getByRole('region', { name: column, exact: true }).getByRole('article').filter({ hasText: 'Interview five' })
 
-  it('is approved from its card and from Now, with a way back, and sent back with words', async () => {
+  it('is approved from its card and from Now, with Undo, and sent back with words on a phone', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
     await card(page, 'Review').getByRole('button', { name: 'Approve: TASK-3' }).click()
     await card(page, 'Done').waitFor()
@@ -372,7 +372,10 @@ describe('a task in Review', () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await expect.poll(async () => (await task('TASK-3')).status).toBe('review')
     await page.setViewportSize({ width: 360, height: 740 })
-    await page.goto('/tasks?task=TASK-3')
+    await page.goto('/tasks?view=board')
+    await page.getByRole('button', { name: /^In progress \d/, pressed: true }).waitFor()
+    await page.getByRole('button', { name: /^Review \d/ }).click()
+    await card(page, 'Review').getByRole('link').click()
     await page.getByRole('complementary').getByRole('button', { name: 'Send back: TASK-3' }).click()
     const form = dialog(page, 'Send back TASK-3')
     await form.getByLabel('What should change?').fill('Ask two more customers.')
