@@ -276,7 +276,7 @@ export interface paths {
         };
         /**
          * List the messages of a session
-         * @description The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response contains the number of omitted characters. To receive new messages live, use GET /events?session=.
+         * @description The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response contains the number of omitted characters. The newest page ends with the messages that the agent has not read yet; they have waiting, and no seq. To receive new messages live, use GET /events?session=.
          */
         get: operations["get-agentrt-sessions-by-key-messages"];
         put?: never;
@@ -390,6 +390,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agents/{agent_id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message to an agent
+         * @description Starts or continues the agent's main session, agent:<agent_id>:main, which need not exist. Otherwise like POST /agentrt/sessions/{key}/messages.
+         */
+        post: operations["post-agents-by-agent-id-messages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -424,6 +444,26 @@ export interface paths {
         get: operations["get-audit.csv"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log in with a link
+         * @description Exchanges the token of the link that `wardroom demo` prints for a login. The token works once, for 30 minutes, and only from the machine that runs the demo. Without a demo, every token is refused. A refused token counts as a failed login from your IP address.
+         */
+        post: operations["post-auth-link"];
         delete?: never;
         options?: never;
         head?: never;
@@ -906,6 +946,52 @@ export interface paths {
         get: operations["get-sessions-by-id-messages"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the settings
+         * @description Returns the settings that can be changed while Wardroom runs, where each value comes from, and whether it can be changed here. The response contains no secrets.
+         */
+        get: operations["get-settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the settings
+         * @description Changes the gateway's address and token without a restart; all replicas follow within seconds. The token is stored encrypted and never returned. Each change requires your own password as current_password. A wrong password counts as a failed login.
+         *
+         *     A change of the address requires the token again, or null if the gateway requires none. A value that the environment determines is rejected; the problem's variable names the environment variable.
+         */
+        patch: operations["patch-settings"];
+        trace?: never;
+    };
+    "/api/v1/settings/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test gateway settings
+         * @description Checks the connection to the gateway step by step, with the given address and token in place of the current ones, and stores nothing. Events are not checked, because that can take a minute. Without values, it checks the connection in use, as GET /agentrt/doctor does. A stored token is never sent to another address. Values require your own password as current_password.
+         */
+        post: operations["post-settings-test"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1759,6 +1845,13 @@ export interface components {
              */
             revoked_at: string | null;
         };
+        AccountLinkInputBody: {
+            /**
+             * Format: password
+             * @description The part of the link after the #.
+             */
+            token: string;
+        };
         AccountLoginInputBody: {
             email: string;
             /** Format: password */
@@ -2431,7 +2524,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string;
-            /** @description Whether a gateway is configured. If not, nothing is examined: set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN. */
+            /** @description Whether a gateway is configured. If not, nothing is examined: connect one with PATCH /settings, or set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN. */
             configured: boolean;
             /** @description First layer that does not work; null when all work. */
             failure: components["schemas"]["GatewayFinding"] | null;
@@ -3385,7 +3478,7 @@ export interface components {
              */
             updated_at: string | null;
         };
-        SessionSendInputBody: {
+        SessionNewMessage: {
             /** @description The message to the agent, in Markdown. It must not start with a slash or be a stop word such as "stop", because the runtime treats those as commands. All users with read access can see it, so do not include credentials. */
             text: string;
         };
@@ -3413,6 +3506,70 @@ export interface components {
             input: number;
             /** Format: int64 */
             output: number;
+        };
+        Settings: {
+            gateway: components["schemas"]["SettingsGateway"];
+            /**
+             * Format: date-time
+             * @description When a setting was last changed here; null if never.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            updated_at: string | null;
+            /**
+             * Format: int64
+             * @description Increases with each change.
+             */
+            version: number;
+        };
+        SettingsAddress: {
+            /** @description Why it cannot be changed or used; empty if it can. */
+            detail: string;
+            /** @description Whether it can be changed here. */
+            editable: boolean;
+            /**
+             * @description environment: AGENTRT_GATEWAY_URL or its flag, which take precedence. stored: set here. demo: the demo's own gateway.
+             * @enum {string}
+             */
+            source: "none" | "environment" | "stored" | "demo";
+            /** @description Address in use; empty if none is set. */
+            value: string;
+        };
+        SettingsChange: {
+            /**
+             * Format: password
+             * @description Your own password. Required with each value.
+             */
+            current_password?: string;
+            gateway?: components["schemas"]["SettingsGatewayChange"];
+        };
+        SettingsGateway: {
+            token: components["schemas"]["SettingsToken"];
+            url: components["schemas"]["SettingsAddress"];
+        };
+        SettingsGatewayChange: {
+            /**
+             * Format: password
+             * @description The gateway's shared token. Send it with each change of the address, because a stored token is never sent to another address. null means that the gateway requires none.
+             */
+            token?: string | null;
+            /**
+             * @description Address of the gateway: ws, wss, http or https. null disconnects it and deletes the stored token.
+             * @example ws://127.0.0.1:18789
+             */
+            url?: string | null;
+        };
+        SettingsToken: {
+            /** @description Why it cannot be changed or used; empty if it can. */
+            detail: string;
+            /** @description Whether it can be changed here. */
+            editable: boolean;
+            /** @description Whether a token is set. The token itself is never returned. */
+            set: boolean;
+            /**
+             * @description environment: AGENTRT_GATEWAY_TOKEN or its flag, which take precedence. stored: set here. demo: the demo's own gateway.
+             * @enum {string}
+             */
+            source: "none" | "environment" | "stored" | "demo";
         };
         Standup: {
             action_items: components["schemas"]["StandupActionItem"][];
@@ -4517,9 +4674,17 @@ export interface components {
             model: string | null;
             /** @description The source of a message from inside the runtime, such as cron or sessions_send. */
             origin: string | null;
+            /**
+             * @description Set if Wardroom wrote the message to the agent. task: the instructions of a dispatch. standup: a question in a standup.
+             * @enum {string|null}
+             */
+            prompt: "task" | "standup" | null;
             /** @description user for messages to the agent, assistant for its answers, tool for a result without its call in the same message, or another role of the runtime. */
             role: string;
+            /** @description The run that wrote the message. For a message to the agent: the ID with which it was sent, which is that of the run that answers it unless it became part of a run in progress. */
             run_id: string | null;
+            /** @description The name of the user who sent the message to the agent through Wardroom; null for all other messages. */
+            sender: string | null;
             /**
              * Format: int64
              * @description The position in the transcript, from 1. Some numbers have no message. Null if unknown.
@@ -4529,6 +4694,11 @@ export interface components {
             stop_reason: string | null;
             /** @description The usage of this model call; null if unknown. */
             tokens: components["schemas"]["TranscriptTokens"] | null;
+            /**
+             * @description Set if the agent has not read the message. queued: it reads the message during the current run, or in the next one. dropped: it never will, because the session was stopped or the gateway restarted.
+             * @enum {string|null}
+             */
+            waiting: "queued" | "dropped" | null;
         };
         TranscriptTokens: {
             /** Format: int64 */
@@ -6178,7 +6348,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SessionSendInputBody"];
+                "application/json": components["schemas"]["SessionNewMessage"];
             };
         };
         responses: {
@@ -6477,6 +6647,90 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "post-agents-by-agent-id-messages": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionNewMessage"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
+                    "Idempotency-Replayed"?: "true";
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSent"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. `agent_not_found`: Agent not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     "get-audit": {
         parameters: {
             query?: {
@@ -6571,6 +6825,54 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description Unprocessable Entity. `actor_unknown`: No account matches this actor. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-auth-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountLinkInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountSignIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            /** @description Forbidden. `sign_in_link_invalid`: The sign-in link is invalid, expired, or already used. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too Many Requests. `too_many_logins`: Too many failed logins. `passwords_busy`: Too many password checks are in progress. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7977,6 +8279,183 @@ export interface operations {
             };
             /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-settings": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Settings"];
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "patch-settings": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Settings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `password_required`: This change requires your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `setting_in_environment`: This setting is determined by Wardroom's environment. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed. `settings_changed`: The settings have changed since you read them. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too Many Requests. `too_many_logins`: Too many failed logins. `passwords_busy`: Too many password checks are in progress. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. `encryption_key_missing`: No encryption key is configured. `encryption_key_unusable`: Wardroom could not use the encryption key file. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-settings-test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewayExamination"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `password_required`: This change requires your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `setting_in_environment`: This setting is determined by Wardroom's environment. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too Many Requests. `too_many_logins`: Too many failed logins. `passwords_busy`: Too many password checks are in progress. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

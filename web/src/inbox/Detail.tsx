@@ -146,8 +146,8 @@ function Facts({ item, verbs }: { item: Item; verbs: ItemActions }) {
 
 function Resolution({ of }: { of: NonNullable<Item['resolution']> }) {
   return (
-    <div className="flex flex-col gap-1 rounded-md bg-done-tint px-3 py-2">
-      <p className="font-medium text-done">
+    <div className="flex flex-col gap-1 rounded-md bg-active-tint px-3 py-2">
+      <p className="font-medium text-active">
         {of.by.id === 'system' ? words.itself : <bdi>{words.resolvedBy(of.by.name)}</bdi>} · <Age at={of.at} />
       </p>
       {of.note && (

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { WordsField } from '../acting/WordsForm'
 import * as clock from '../app/clock'
+import { dayIn } from '../app/days'
 import { moment } from '../app/format'
 import { useDraft } from '../tasks/drafts'
 import { oneQuery } from '../tasks/queries'
@@ -9,8 +10,10 @@ import { texts } from '../texts'
 import { acting } from '../texts/acting'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
+import { DayField } from '../ui/DayField'
 import { Field } from '../ui/Field'
 import { FormActions, SubmitForm } from '../ui/SubmitForm'
+import { TimeField } from '../ui/TimeField'
 import { type Action, actsOf, maySnooze, snoozes, type Told, taskOf } from './item'
 import { kindTable } from './kinds'
 
@@ -28,23 +31,26 @@ const About = ({ item }: { item: Told }) => (
   </p>
 )
 
-/** Formats a moment for a datetime-local field, in the local time zone. */
-function local(at: Date): string {
+/** Returns the local day and time of a moment, for fields. */
+function local(at: Date): { day: string; time: string } {
   const two = (n: number) => String(n).padStart(2, '0')
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
+  return { day: dayIn(at.getTime(), undefined), time: `${two(at.getHours())}:${two(at.getMinutes())}` }
 }
 
 /** Asks until when to snooze an item. */
 export function SnoozeUntil({ item, act, onDone }: Asked) {
-  const [value, setValue] = useState(() =>
+  const [at, setAt] = useState(() =>
     local(snoozes(new Date(clock.now())).find(s => s.id === 'tomorrow')?.until ?? new Date(clock.now())),
   )
   const [wrong, setWrong] = useState(false)
-  const until = new Date(value)
+  const until = new Date(`${at.day}T${at.time}`)
+  const set = (change: Partial<typeof at>) => {
+    setAt(was => ({ ...was, ...change }))
+    setWrong(false)
+  }
   return (
     <form
       className="flex flex-col gap-3"
-      noValidate
       onSubmit={e => {
         e.preventDefault()
         if (!maySnooze(until, new Date(clock.now()))) return setWrong(true)
@@ -53,20 +59,18 @@ export function SnoozeUntil({ item, act, onDone }: Asked) {
       }}
     >
       <About item={item} />
-      <Field
-        {...(wrong ? { error: words.snoozeWrong } : {})}
-        autoFocus
-        help={words.snoozeHelp}
-        label={words.snoozeTime}
-        min={local(new Date(clock.now()))}
-        onChange={e => {
-          setValue(e.target.value)
-          setWrong(false)
-        }}
-        required
-        type="datetime-local"
-        value={value}
-      />
+      <div className="grid grid-cols-2 gap-3">
+        <DayField
+          {...(wrong ? { error: words.snoozeWrong } : {})}
+          autoFocus
+          help={words.snoozeHelp}
+          label={words.snoozeTime}
+          onPick={day => day && set({ day })}
+          required
+          value={at.day}
+        />
+        <TimeField label={words.snoozeClock} onPick={time => set({ time })} required value={at.time} />
+      </div>
       <div className="flex items-center justify-end gap-2">
         {!Number.isNaN(until.getTime()) && (
           <span className="grow text-soft text-xs">{moment(until.toISOString())}</span>

@@ -92,7 +92,8 @@ function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
 export function BlockerFacts({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
   return (
     <p className="text-soft text-xs">
-      <AgentName className="align-middle" id={b.agent_id} name={nameOf(b.agent_id)} /> <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
+      <AgentName className="align-middle" id={b.agent_id} name={nameOf(b.agent_id)} />{' '}
+      <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
       {b.task && (
         <>
           {' · '}

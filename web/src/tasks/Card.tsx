@@ -4,7 +4,6 @@ import { attachClosestEdge, type Edge, extractClosestEdge } from '@atlaskit/prag
 import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useRef, useState } from 'react'
 import { ReviewActions } from '../acting/ReviewActions'
-import { moment } from '../app/format'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'

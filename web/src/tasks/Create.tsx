@@ -5,6 +5,7 @@ import { asProblem, type Problem } from '../api/problem'
 import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
+import { DayField } from '../ui/DayField'
 import { DraftDialog } from '../ui/DraftDialog'
 import { Field, Select, TextArea } from '../ui/Field'
 import { FormActions } from '../ui/SubmitForm'
@@ -197,15 +198,7 @@ function Choices({ defaults, was, problem }: ChoicesProps) {
         label={f.type}
         name="type"
       />
-      <Field
-        defaultValue={was.due}
-        error={problem?.of('due_at')}
-        label={f.due}
-        max="9999-12-31"
-        min="2000-01-01"
-        name="due"
-        type="date"
-      />
+      <DueField chosen={was.due} error={problem?.of('due_at')} />
       <ProjectChoice chosen={was.project ?? defaults.project} error={problem?.of('project_id')} />
       <Field
         className="nth-[7]:col-span-full"
@@ -215,6 +208,17 @@ function Choices({ defaults, was, problem }: ChoicesProps) {
         label={f.tags}
         name="tags"
       />
+    </div>
+  )
+}
+
+/** The day by which the new task is due. */
+function DueField({ chosen = '', error }: { chosen: string | undefined; error: string | undefined }) {
+  const [due, setDue] = useState(chosen)
+  return (
+    <div>
+      <DayField error={error} label={words.fields.due} onPick={day => setDue(day ?? '')} value={due} />
+      <input name="due" type="hidden" value={due} />
     </div>
   )
 }
