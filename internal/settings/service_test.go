@@ -1,0 +1,110 @@
+package settings_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/patch"
+	"wardroom/internal/platform/vault"
+	"wardroom/internal/settings"
+)
+
+const (
+	keyA    = "a-key-of-this-test-which-is-long-enough-A"
+	keyB    = "a-key-of-this-test-which-is-long-enough-B"
+	address = "ws://gateway.test:18789"
+	token   = "the-token-of-the-gateway-0123"
+)
+
+// process is a replica, whose gateway client does not run.
+type process struct {
+	*settings.Service
+	client *gateway.Client
+	log    *bytes.Buffer
+}
+
+// start loads the settings in a new replica.
+func start(t *testing.T, d *db.DB, keys vault.Source) process {
+	t.Helper()
+	client, err := gateway.New(gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &bytes.Buffer{}
+	p := process{client: client, log: log, Service: &settings.Service{
+		DB: d, Runtime: client, Keys: keys, Log: slog.New(slog.NewTextHandler(log, nil)), Now: clock.Now, Every: 5 * time.Millisecond,
+		Confirm: func(_ context.Context, _ *string, do func(func(context.Context, *db.Tx) error) error) error {
+			return do(func(context.Context, *db.Tx) error { return nil })
+		},
+	}}
+	if err := p.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// set changes the gateway's address and token.
+func (p process) set(t *testing.T, url, token string) {
+	t.Helper()
+	ctx := actor.With(t.Context(), actor.Actor{ID: "0199a0b4-5c00-7000-8000-000000000001", Name: "Ada", Role: actor.Admin})
+	c := settings.Change{Gateway: settings.GatewayChange{URL: patch.Set(url), Token: patch.Set(token)}}
+	if _, err := p.Change(ctx, c, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A lost encryption key is reported, deletes nothing, and can be replaced.
+func TestStoredTokenNeedsItsKey(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		start(t, d, vault.Source{Key: keyA}).set(t, address, token)
+		for name, keys := range map[string]vault.Source{"another key": {Key: keyB}, "no key": {}} {
+			p := start(t, d, keys)
+			is, err := p.Show(t.Context())
+			if err != nil || !is.Gateway.Token.Set || !strings.Contains(is.Gateway.Token.Detail, "encryption key") || p.client.HasToken() || p.client.Address() != address {
+				t.Errorf("%s: %+v, %v", name, is.Gateway, err)
+			}
+			if said := p.log.String(); !strings.Contains(said, "could not use the stored gateway settings") || strings.Contains(said, token) {
+				t.Errorf("%s: the log says %s", name, said)
+			}
+		}
+		if p := start(t, d, vault.Source{Key: keyB, Old: []string{keyA}}); !p.client.HasToken() {
+			t.Error("with both keys: no token")
+		}
+		p := start(t, d, vault.Source{Key: keyB})
+		if is, err := p.Show(t.Context()); err != nil || is.Gateway.Token.Detail != "" || !p.client.HasToken() || is.Version != 2 {
+			t.Errorf("with the new key alone: %+v, %v", is, err)
+		}
+	})
+}
+
+// Another replica uses a change without a restart.
+func TestReplicaFollows(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		one, other := start(t, d, vault.Source{Key: keyA}), start(t, d, vault.Source{Key: keyA})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- other.Run(ctx) }()
+		one.set(t, address, token)
+		for late := time.Now().Add(20 * time.Second); other.client.Address() != address || !other.client.HasToken(); {
+			if time.Now().After(late) {
+				t.Fatal("the other replica does not follow")
+			}
+			<-time.After(time.Millisecond)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
