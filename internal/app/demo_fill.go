@@ -114,17 +114,9 @@ type demoStep struct {
 func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	now := d.began
 	tasks := demoTasks()
-	made, err := d.App.Tasks.Cards(ctx, task.Filter{}, page.Want{Query: page.Query{Limit: 100}}, true)
+	keys, err := d.taskKeys(ctx)
 	if err != nil {
 		return nil, err
-	}
-	keys := map[string]string{} // by title
-	for _, c := range made.Rows {
-		t, err := c.Task()
-		if err != nil {
-			return nil, err
-		}
-		keys[t.Title] = t.Key
 	}
 	steps := []demoStep{{now.Sub(remembered(now)), d.past.Usage.Follow}}
 	add := func(age time.Duration, do func(context.Context, *task.Service) error) {
@@ -158,6 +150,10 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 		if before, ok := demoBefore()[t.status]; ok && t.blocked == "" {
 			change(moved+since, t.title, task.Change{Status: &before})
 		}
+		if t.status == task.Review {
+			add(moved, func(ctx context.Context, s *task.Service) error { return d.deliver(ctx, s, t, keys[t.title]) })
+			continue
+		}
 		change(moved, t.title, task.Change{Status: &t.status})
 	}
 	d.tie(add, keys)
@@ -172,6 +168,23 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	}
 	slices.SortStableFunc(steps, func(a, b demoStep) int { return cmp.Compare(b.age, a.age) })
 	return steps, nil
+}
+
+// taskKeys returns the keys of the tasks that exist already, by title.
+func (d *Demo) taskKeys(ctx context.Context) (map[string]string, error) {
+	made, err := d.App.Tasks.Cards(ctx, task.Filter{}, page.Want{Query: page.Query{Limit: 100}}, true)
+	if err != nil {
+		return nil, err
+	}
+	keys := map[string]string{}
+	for _, c := range made.Rows {
+		t, err := c.Task()
+		if err != nil {
+			return nil, err
+		}
+		keys[t.Title] = t.Key
+	}
+	return keys, nil
 }
 
 // tie adds the events that create a dependency, a subtask, a project and a claim.
@@ -233,6 +246,15 @@ func (d *Demo) comment(ctx context.Context, s *task.Service, key string, said de
 	}
 	return d.as(ctx, said.agentID, func(ctx context.Context) error {
 		_, err := s.Comment(ctx, key, task.CommentText{Body: said.words})
+		return err
+	})
+}
+
+// deliver makes an agent report its task as done, which moves the task to review.
+func (d *Demo) deliver(ctx context.Context, s *task.Service, t demoTask, key string) error {
+	p := assignment{key: key, title: t.title}.plan(t.agent)
+	return d.as(ctx, t.agent, func(ctx context.Context) error {
+		_, err := s.Report(ctx, key, task.Report{Kind: task.Finished, Text: p.done})
 		return err
 	})
 }

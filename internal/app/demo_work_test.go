@@ -11,6 +11,7 @@ import (
 
 	"wardroom/internal/dispatch"
 	"wardroom/internal/event"
+	"wardroom/internal/inbox"
 	"wardroom/internal/task"
 	"wardroom/internal/transcript"
 )
@@ -110,8 +111,8 @@ func TestDemoWorksOnTask(t *testing.T) {
 	if said, by := v.lastComment(key); by != "CPO" || !strings.Contains(said, "permissions") {
 		t.Errorf("%s commented %q", by, said)
 	}
-	v.patch("/api/v1/tasks/"+key, map[string]any{"status": "in_progress"}).want(http.StatusOK)
-	again := v.works(key, "Name the price of each plan.")
+	v.post("/api/v1/tasks/"+key+"/send-back", map[string]any{"text": "Name the price of each plan."}).want(http.StatusOK)
+	again := v.becomes(key, task.Ended)
 	if again.Status != task.Review || again.Dispatch.SessionKey != done.Dispatch.SessionKey {
 		t.Errorf("sent back: %s in %s", again.Status, again.Dispatch.SessionKey)
 	}
@@ -120,6 +121,9 @@ func TestDemoWorksOnTask(t *testing.T) {
 	}
 	if more, _ := v.transcript(again); !strings.Contains(more, "lint-docs briefs/shared-workspaces.md") || len(more) <= len(text) {
 		t.Error("the agent did not check its change")
+	}
+	if approved := decode[task.Task](v.post("/api/v1/tasks/"+key+"/approve", nil).want(http.StatusOK)); approved.Status != task.Done {
+		t.Errorf("approved, it is %s", approved.Status)
 	}
 }
 
@@ -134,10 +138,13 @@ func TestDemoGoesOnAfterDecision(t *testing.T) {
 	if said, _ := v.lastComment(key); !strings.Contains(said, "I can't go on") {
 		t.Errorf("about the blocker: %q", said)
 	}
-	v.patch("/api/v1/tasks/"+key, map[string]any{"blocked": nil}).want(http.StatusOK)
-	done := v.works(key, "Use a prepaid account.")
+	v.post("/api/v1/tasks/"+key+"/decide", map[string]any{"text": "Use a prepaid account.", "dispatch": true}).want(http.StatusOK)
+	done := v.becomes(key, task.Ended)
 	if done.Status != task.Review || done.Blocked != nil {
 		t.Errorf("after the decision it is %s, blocked %v", done.Status, done.Blocked)
+	}
+	if open := v.inboxOf(inbox.Escalation, "open"); len(open) > 0 {
+		t.Errorf("the inbox still has %+v", open)
 	}
 	if text, _ := v.transcript(done); !strings.Contains(text, "openssl verify") || !strings.Contains(text, "Use a prepaid account.") {
 		t.Errorf("the transcript is\n%s", text)
@@ -175,7 +182,8 @@ func TestDemoNeedsYou(t *testing.T) {
 	}
 	s, owner := serveDemo(t, d)
 	defer s.stop()
-	for kind, reason := range map[string]string{"job_failed": "no clean machine available", "job_missed": "No run had started by"} {
+	waitFor(t, "the item of the review", func() bool { return len(owner.inboxOf(inbox.TaskReview, "open")) == len(review) })
+	for kind, reason := range map[string]string{"escalation": "The card on file", "task_review": "All five interviews are summarized", "job_failed": "no clean machine available", "job_missed": "The runtime did not start it by"} {
 		items := decode[[]struct{ Title, Detail string }](owner.get("/api/v1/inbox?kind=" + kind).want(http.StatusOK))
 		if len(items) != 1 || !strings.Contains(items[0].Detail, reason) {
 			t.Errorf("%s: %+v", kind, items)
