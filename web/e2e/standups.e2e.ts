@@ -108,7 +108,6 @@ describe('a standup', () => {
       'Blockers',
       'Other',
     ])
-    await page.getByRole('heading', { name: /^Blockers\s*\d/ }).waitFor()
     await page.getByRole('heading', { name: /^Needs a decision\s*\d/ }).waitFor()
     await page.getByText("The team can't resolve this on its own").first().waitFor()
     await page.getByRole('button', { name: 'Decide: TASK-7' }).click()

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Gr as e,Wr as t,Z as n,dt as r}from"./index-DauLQlfb.js";var i=e();function a({at:e,children:a,className:o}){let s=t();return(0,i.jsx)(`time`,{className:o,dateTime:e,onPointerEnter:t=>{let i=s.getQueryData(n.queryKey);t.currentTarget.title=r(e,i?.timezone)},children:a})}export{a as t};

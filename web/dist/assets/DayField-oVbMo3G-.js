@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Gr as e,Kr as t,Yr as n}from"./index-DauLQlfb.js";import{t as r}from"./Field-BQf6C6DP.js";var i=n(t(),1),a=e();function o({value:e,onPick:t,min:n=`2000-01-01`,max:o=`9999-12-31`,...s}){let[c,l]=(0,i.useState)(null);return(0,a.jsx)(r,{...s,max:o,min:n,onBlur:()=>l(null),onChange:n=>{let{value:r,validity:i}=n.target;l(r),i.valid&&r!==e&&t(r||void 0)},type:`date`,value:c??e})}export{o as t};

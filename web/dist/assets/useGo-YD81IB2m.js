@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Kr as e,Yr as t,vr as n}from"./index-DauLQlfb.js";var r=t(e(),1);function i(e){let t=n({from:e});return(0,r.useCallback)((e,n=!1)=>void t({search:t=>({...t,...e}),replace:n}),[t])}export{i as t};

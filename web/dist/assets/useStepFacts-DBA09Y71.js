@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Tr as e,fr as t,xn as n}from"./index-DauLQlfb.js";import{a as r,r as i}from"./queries-D0lRYCYo.js";var a=e=>e?t(e).message:void 0;function o(){let t=e(n.gateway),o=e(n.agents),s=e({...i,enabled:!1}).data,c=t.data!==void 0&&t.data.connected_at!==null,l=e({...r,enabled:c});return{gateway:t.data,exam:s,agents:o.data,jobs:l.data?.rows,failed:{gateway:a(t.error),agents:a(o.error),jobs:a(l.error)},settled:!t.isLoading&&!o.isLoading&&!l.isLoading}}export{o as t};
