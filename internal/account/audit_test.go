@@ -1,9 +1,11 @@
 package account
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"strings"
 	"testing"
@@ -176,5 +178,27 @@ func TestChangesAreAudited(t *testing.T) {
 			`user.changed Wardroom owner command  {"role":{"after":"admin","before":"owner"}}`,
 			`password.refused ada ada api 192.0.2.7 {"count":1,"reason":"wrong current password"}`,
 		)
+	})
+}
+
+// A failed login just before the service stops is in the audit log, and no warning says otherwise.
+func TestAuditOfTheLastMoment(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		ended, end := context.WithCancel(t.Context())
+		end()
+		var log bytes.Buffer
+		const rounds = 20 // Run chooses at random what it does first
+		for range rounds {
+			s := newService(d)
+			s.Log = slog.New(slog.NewTextHandler(&log, nil))
+			s.recordFailure(loginFailed, "wrong password", User{}, netip.MustParseAddr("192.0.2.7"))
+			if err := s.Run(ended); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if kept := len(audit(t, newService(d), loginFailed)); kept != rounds || log.Len() > 0 {
+			t.Errorf("%d of %d failures are in the log:\n%s", kept, rounds, &log)
+		}
 	})
 }

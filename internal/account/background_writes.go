@@ -160,7 +160,9 @@ func (s *Service) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-s.notes.woken():
-			s.warn(ctx, s.writeEntries(ctx, false))
+			if ctx.Err() == nil { // otherwise the last write saves the entries
+				s.warn(ctx, s.writeEntries(context.WithoutCancel(ctx), false))
+			}
 		case <-tick.C:
 			s.warn(ctx, errors.Join(s.writeUses(ctx), s.writeEntries(ctx, true)))
 		case <-ctx.Done():
