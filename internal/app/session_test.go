@@ -202,7 +202,7 @@ func TestSessionsWithoutAGateway(t *testing.T) {
 	owner := h.start().login(ownerEmail)
 	owner.hire("cto")
 	owner.get("/api/v1/agentrt/sessions").wantProblem(http.StatusServiceUnavailable, "gateway_not_configured")
-	if p := owner.presence("cto"); p.State != agent.Offline || !strings.Contains(p.Reason, "AGENTRT_GATEWAY_URL") {
+	if p := owner.presence("cto"); p.State != agent.Offline || !strings.Contains(p.Reason, "Settings → Gateway") {
 		t.Errorf("got %+v", p)
 	}
 }

@@ -155,7 +155,7 @@ describe('users', () => {
       await page.goto(`/settings/${part}`)
       await page.getByRole('heading', { name: 'Your role doesn’t allow this' }).waitFor()
       await page
-        .getByText(/Only the owner and admins can (open|use|run)/)
+        .getByText(/Only the owner and admins can (open|use|run|change)/)
         .first()
         .waitFor()
       expect(await axeFaultsNightly(page), part).toEqual([])
