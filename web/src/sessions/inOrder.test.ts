@@ -48,6 +48,10 @@ describe('the messages of a session', () => {
     expect(ids(page([row('a', 1), row('b', 5)], [waits]))).toEqual(['a', 'more', 'b'])
     expect(ids(page([row('a', 1), asked('more', 3, { id: 'read' })], [waits]))).toEqual(['a', 'read'])
   })
+  it('keep the sender of a message that waited, which the stream does not name', () => {
+    const waits = asked('more', 3, { waiting: 'queued', sender: 'Ada' })
+    expect(inOrder(page([asked('more', 3, { id: 'read' })], [waits]), []).map(m => m.sender)).toEqual(['Ada'])
+  })
   it('include what is being sent, with its sender', () => {
     const [, own] = inOrder(page([row('a', 1)]), [out('Hello', 2)])
     expect(own).toMatchObject({ role: 'user', sender: 'Ada', outgoing: { state: 'sending' } })

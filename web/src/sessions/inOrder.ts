@@ -48,13 +48,14 @@ export function inOrder(t: Transcript, sends: readonly Outgoing[]): Shown[] {
   const rows: Shown[] = []
   const read = new Set<string>()
   const matched = new Set<Outgoing>()
-  // The stream doesn't name the sender; a later read of the transcript does.
+  const senders = new Map(t.waiting.map(m => [m.run_id, m.sender]))
+  // The stream doesn't name the sender. While the message waited, a read of the transcript did.
   const named = (m: Message): Message => {
-    if (m.role !== 'user' || sends.length === 0) return m
+    if (m.role !== 'user') return m
     const out = sends.find(o => isSame(m, o))
-    if (!out) return m
-    matched.add(out)
-    return m.sender ? m : { ...m, sender: out.sender }
+    if (out) matched.add(out)
+    const sender = m.sender ?? out?.sender ?? (m.run_id ? senders.get(m.run_id) : null) ?? null
+    return sender === m.sender ? m : { ...m, sender }
   }
   for (const m of t.rows) {
     if (m.role === 'user' && m.run_id) read.add(m.run_id)
