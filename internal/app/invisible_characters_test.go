@@ -218,6 +218,8 @@ func (v *invisibles) ways() map[string]wayIn {
 	refused(at("/api/v1/auth/me"), none, "PATCH /api/v1/auth/me", "name")
 	refused(at("/api/v1/auth/register"), newcomer, "POST /api/v1/auth/register", "email", "name")
 	refused(at("/api/v1/auth/setup"), func(n int) map[string]any { u := newcomer(n); u["token"] = "x"; return u }, "POST /api/v1/auth/setup", "email", "name")
+	refused(at("/api/v1/settings"), with(map[string]any{"current_password": password}), "PATCH /api/v1/settings", "gateway/url")
+	refused(at("/api/v1/settings/test"), with(map[string]any{"current_password": password}), "POST /api/v1/settings/test", "gateway/url")
 	refused(at("/api/v1/standups"), none, "POST /api/v1/standups", "date", "team", "timezone")
 	refused(at("/api/v1/standups/schedule"), none, "POST /api/v1/standups/schedule", "expr", "revision", "team", "timezone")
 	refused(at("/api/v1/tasks"), with(map[string]any{"title": "x"}), "POST /api/v1/tasks", "assignee_id", "depends_on/[]", "parent_id", "project_id", "tags/[]", "title")

@@ -176,10 +176,9 @@ func sessionDeeds() map[string][]deed {
 	}
 }
 
-func readOnly(routes ...string) map[string][]deed {
-	deeds := map[string][]deed{}
-	for _, r := range routes {
-		deeds[r] = []deed{{"read", nil, "200", nil}}
+func agentDeeds() map[string][]deed {
+	return map[string][]deed{
+		"GET /api/v1/agents/{agent_id}":           {{"read", nil, "200", nil}},
+		"POST /api/v1/agents/{agent_id}/messages": sessionDeeds()["POST /api/v1/agentrt/sessions/{key}/messages"],
 	}
-	return deeds
 }

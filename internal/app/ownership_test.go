@@ -46,7 +46,7 @@ func TestOwnAndForeign(t *testing.T) {
 		"/api/v1/users/":            {userDeeds(), p.user, []string{"their own", "a user's", "an agent's", "an admin's", "the owner's", "another's key"}},
 		"/api/v1/standups/":         {standupDeeds(), p.standup, []string{"their own", "another's"}},
 		"/api/v1/inbox/":            {inboxDeeds(), p.item, []string{"their own", "another's", "nobody's"}},
-		"/api/v1/agents/":           {readOnly("GET /api/v1/agents/{agent_id}"), p.agent, []string{"their own", "another's"}},
+		"/api/v1/agents/":           {agentDeeds(), p.agent, []string{"their own", "another's"}},
 		"/api/v1/agentrt/sessions/": {sessionDeeds(), p.session, []string{"their own", "another's"}},
 		"/api/v1/agentrt/jobs/":     {jobDeeds(), p.job, []string{"their own", "another's"}},
 	}
