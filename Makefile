@@ -42,7 +42,7 @@ SHELL       := bash
 
 .DEFAULT_GOAL := help
 .PHONY: help build fmt lint deadcode vet generate needs format-check generated-check web web-needs web-check e2e pictures \
-	check unit unit-race unit-sqlite unit-costly unit-plain unit-postgres journey trials claims test timed timed-race timed-sqlite timed-postgres timed-journey untimed nightly measure bench clean
+	check unit unit-race unit-sqlite unit-costly unit-plain unit-postgres journey trials claims test timed untimed nightly measure bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -147,8 +147,7 @@ trials: ## the long trials on a real gateway, with everything killed meanwhile, 
 claims: ## check that every test named in the specification and promises pages has passed (after unit and journey)
 	$(RAN) check docs/specification.md docs/promises.md bin/unit-race.ran bin/unit-costly.ran bin/unit-sqlite.ran bin/unit-postgres.ran bin/journey.ran
 
-# Two lanes: what has no time limits runs with a lower priority beside the tests. Of the tests, two stages that wait a lot
-# run at once.
+# Two lanes: the tests wait a lot, and what has no time limits uses that time with a lower priority.
 test: ## everything that must pass before a merge
 	@rm -rf bin/stages
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs web-needs
@@ -158,21 +157,11 @@ test: ## everything that must pass before a merge
 	@printf '\n== everything passed\n'
 
 timed:
-	@$(MAKE) --no-print-directory -j 2 timed-race timed-postgres
-	@$(MAKE) --no-print-directory -j 2 timed-sqlite timed-journey
-	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
-
-timed-race:
 	$(STAGE) "tests with the race detector" $(MAKE) --no-print-directory unit-race
-
-timed-sqlite:
 	$(STAGE) "tests on SQLite" $(MAKE) --no-print-directory unit-sqlite
-
-timed-postgres:
 	$(STAGE) "tests on PostgreSQL" $(MAKE) --no-print-directory unit-postgres
-
-timed-journey:
 	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
+	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
 
 untimed: STAGE := @nice -n 10 test/stage.sh
 untimed:
