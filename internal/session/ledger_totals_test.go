@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"maps"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,7 @@ import (
 // runtime's later totals do not change it.
 func TestCostsRightAfterARun(t *testing.T) {
 	later := began.Add(time.Hour)
+	var mu sync.Mutex // the mirror reads the ledger at any time
 	ledger := map[string]mirror.LedgerTotals{}
 	of := func(nanos int64, input int64, version time.Time) mirror.LedgerTotals {
 		return mirror.LedgerTotals{Totals: gateway.Totals{Input: input, CostNanoUSD: nanos, Pricing: gateway.Priced}, Version: version}
@@ -36,7 +39,11 @@ func TestCostsRightAfterARun(t *testing.T) {
 	begin := func(t *testing.T, s *Service, r *runtime) {
 		t.Helper()
 		clear(ledger)
-		s.Noted = func(context.Context, []string) (map[string]mirror.LedgerTotals, error) { return ledger, nil }
+		s.Noted = func(context.Context, []string) (map[string]mirror.LedgerTotals, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return maps.Clone(ledger), nil
+		}
 		r.rows = append(r.rows, sessionAt("uncounted", 0))
 		r.rows[0].ID, r.rows[1].ID = "main", "uncounted"
 		r.usage = priced(5, "main")
@@ -51,7 +58,9 @@ func TestCostsRightAfterARun(t *testing.T) {
 		costs(t, s, -1, -1, -1)
 	}
 	note := func(s *Service, key string, n mirror.LedgerTotals) {
+		mu.Lock()
 		ledger[key] = n
+		mu.Unlock()
 		s.LedgerGrown()
 	}
 	// In the order of the list: main, new, uncounted.

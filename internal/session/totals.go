@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"wardroom/internal/gateway"
@@ -127,7 +128,7 @@ func (r *reader) handleTotals(u usageAnswer) {
 	}
 	m.mu.Unlock()
 	if u.err != nil || !u.usage.Fresh || read.versions == nil {
-		if u.err != nil && r.tries["usage"] == 0 && fault.Of(u.err) == nil {
+		if u.err != nil && r.tries["usage"] == 0 && fault.Of(u.err) == nil && !errors.Is(u.err, context.Canceled) {
 			r.s.Log.Warn("could not read the costs of the sessions", "err", u.err)
 		}
 		r.usageDue = time.Now().Add(r.retry("usage"))

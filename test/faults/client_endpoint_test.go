@@ -56,7 +56,7 @@ func TestClientSetEndpoint(t *testing.T) {
 			moveTo(t, c, second.URL(), otherToken)
 			eventually(t, "the second gateway", func() bool {
 				s := c.Status()
-				return s.State == gateway.Connected && isAt(s.URL, second) && first.Connections() == 0
+				return s.State == gateway.Connected && isAt(s.URL, second) && first.Connections() == 0 && second.Connections() == len(s.Connections)
 			})
 			works(t, c, "run-2")
 			if n := first.Calls("agent"); n != 1 {
