@@ -9,7 +9,8 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # code are still found. Checks of unsafe pointers are off, because Wardroom does not use them.
 RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
 RAN     := $(GO) run ./test/ran
-UNIT    := $(GO) test -json -count=1 -vet=off -timeout 45m
+# Without debug data, which stack traces do not need, each of the 75 test binaries links almost twice as fast.
+UNIT    := $(GO) test -json -count=1 -vet=off -ldflags=-w -timeout 45m
 # The slowest packages, which start first so that the run does not end with waiting for them.
 LONGEST := ./internal/app ./test/durable ./internal/standup ./test/faults
 # The detector runs where goroutines are started. It also sees all other packages at work there.
@@ -19,7 +20,8 @@ STORED   = $(shell test/packages.sh stored)
 # Tests that use much CPU, which the race detector multiplies, and the packages they are in. They run without it, and few
 # at a time; `make nightly` runs them with it.
 COSTLY  := $(subst $() ,|,$(strip Growth Tree Contract OwnAndForeign Faults FaultsThatFillMemory RetiredPhrases \
-	DemoIsLivedIn DemoGoesOnFilling DemoGoesOnWorking DashboardsCostTheGatewayNothing UsageEqualsTheRuntimes \
+	DemoIsLivedIn DemoGoesOnFilling DemoGoesOnWorking DemoStandup DemoWorksOnTask DemoGoesOnAfterDecision \
+	DemoClaimsAndUnknownTasks DemoNeedsYou DemoAsks RetentionSurvivesItsProcess DashboardsCostTheGatewayNothing UsageEqualsTheRuntimes \
 	InvisibleCharacters RoutesAskForTheirPermission AbsenceInZonesOfTeams AbsenceSummerTime NoAbsence \
 	AnswerOfTwoMegabytes RunawayReport SessionsThroughDisorder ClientHuge ClientHugeEvent Bloat BackupBesideService KilledUnderLoad \
 	AgentsDocument RollupEqualsTheLedger))
@@ -29,11 +31,11 @@ COSTING := ./internal/app ./internal/standup ./test/faults ./internal/usage ./cm
 # `make nightly` runs them on PostgreSQL. Of the points at which TestKill kills the service, four stay.
 ON_SQLITE := ^Test(Demo([A-Z].*)?|Tree|RetiredPhrases|AgentsDocument|Growth|UsageEqualsTheRuntimes|InvisibleCharacters|Pairing|Keys)$$|\
 	^Test(MissedJobReachesTheInbox|DispatchWaits|DispatchMoot|DispatchEnds|DispatchEndedLongAgo|StandupRetry|RetryAtOnce)$$|\
-	^Test(KillDispatch|KilledUnderLoad|AbsenceInZonesOfTeams|BlockerOfSilent)$$|\
+	^Test(KillDispatch|KillHold|KilledUnderLoad|AbsenceInZonesOfTeams|BlockerOfSilent)$$|\
 	^TestKill$$/postgres/^(a|an|the|in|during|after|while|before)_
 # The tests on a real gateway that `make nightly` runs: they take minutes, or repeat what others show.
-TRIALS  := ^(TestLedger|TestSlots|TestAccess|TestPairing)$$
-REPEATS := TestJourney/PostgreSQL|TestDispatch/costs_what_those_cost|TestDispatch/is_seen_with|TestJourney/SQLite/goes_on_without_an_agent|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered
+TRIALS  := ^(TestLedger|TestSlots|TestAccess|TestPairing|TestTwentyRuns)$$
+REPEATS := TestJourney/PostgreSQL|TestDispatch/costs_what_those_cost|TestDispatch/is_seen_with|TestJourney/SQLite/goes_on_without_an_agent|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered|TestJourney/SQLite/shows_what_four_agents
 STAGE   := @test/stage.sh
 
 # With pipefail, a failed test fails the target even if its output goes through a pipe.
@@ -41,7 +43,7 @@ SHELL       := bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint deadcode vet generate needs format-check generated-check web web-needs web-check e2e pictures \
+.PHONY: help build fmt lint deadcode generate needs format-check web web-needs web-check e2e pictures \
 	check unit unit-race unit-sqlite unit-costly unit-plain unit-postgres journey trials claims test timed untimed nightly measure bench clean
 
 help: ## show this list
@@ -54,23 +56,17 @@ build: ## build the binary bin/wardroom
 fmt: ## format the Go code
 	$(LINT) fmt
 
-lint: deadcode ## run golangci-lint, and find functions that the binary never calls
+lint: deadcode ## run golangci-lint with all checks of go vet, and find functions that the binary never calls
 	$(LINT) run ./...
 
 # The tests of roles and of docs/settings.md call what is left out here from other packages.
 deadcode:
 	@$(GO) tool -modfile=tools/go.mod deadcode ./cmd/wardroom | { ! grep -v -e '/actor.go:.* Permissions$$' -e '/config/settings.go:'; }
 
-vet:
-	$(GO) vet -tags journey ./...
-
 # The tests that check the generated files (the OpenAPI document, docs/settings.md and docs/errors.md) also write
 # them.
 generate: ## write the files that are generated from the code
 	$(GO) test ./internal/app -count=1 -run 'Generated' -update
-
-generated-check:
-	$(GO) test ./internal/app -count=1 -run 'Generated'
 
 # The packages that build the dashboard. The lock files name no registry, so npm uses the one in its settings.
 web-needs: web/node_modules/.package-lock.json web/openapi/node_modules/.package-lock.json
@@ -109,9 +105,8 @@ needs:
 format-check:
 	$(LINT) fmt --diff
 
-check: ## run before each commit: format, vet, lint, Go tests on SQLite without the race detector and the costly ones
+check: ## run before each commit: format, lint, Go tests on SQLite without the race detector and the costly ones
 	$(LINT) fmt --diff
-	$(GO) vet -tags journey ./...
 	@$(MAKE) --no-print-directory lint
 	TEST_ENGINES=sqlite $(GO) test -vet=off -parallel 16 -skip '$(COSTLY)' ./internal/app ./cmd/... ./internal/... ./web ./test/faults ./test/ran
 
@@ -119,7 +114,7 @@ unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detecto
 
 unit-race:
 	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) -parallel 6 $(RACE) -skip '$(COSTLY)' $(filter-out ./test/durable,$(LONGEST)) $(RACED) | $(RAN) record bin/unit-race.ran
+	TEST_ENGINES=sqlite $(UNIT) -parallel 9 $(RACE) -skip '$(COSTLY)' $(filter-out ./test/durable,$(LONGEST)) $(RACED) | $(RAN) record bin/unit-race.ran
 
 # Half of the costly tests' time is waiting, so the others run beside them.
 unit-sqlite:
@@ -135,11 +130,11 @@ unit-plain:
 
 unit-postgres:
 	@mkdir -p bin
-	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -p 3 -parallel 6 -skip '$(subst $() ,,$(ON_SQLITE))' $(filter-out ./test/faults,$(LONGEST)) $(STORED) | $(RAN) record bin/unit-postgres.ran
+	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -p 3 -parallel 9 -skip '$(subst $() ,,$(ON_SQLITE))' $(filter-out ./test/faults,$(LONGEST)) $(STORED) | $(RAN) record bin/unit-postgres.ran
 
 journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
-	test/postgres.sh $(GO) test -json -tags journey -count=1 -parallel 3 -timeout 20m -v -skip '$(TRIALS)|$(REPEATS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
+	test/postgres.sh $(GO) test -json -tags journey -count=1 -vet=off -ldflags=-w -parallel 3 -timeout 20m -v -skip '$(TRIALS)|$(REPEATS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
 
 trials: ## the long trials on a real gateway, with everything killed meanwhile, and all that `make journey` leaves out
 	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -parallel 4 ./test/realgateway
@@ -166,15 +161,13 @@ timed:
 untimed: STAGE := @nice -n 10 test/stage.sh
 untimed:
 	$(STAGE) "format" $(MAKE) --no-print-directory format-check
-	$(STAGE) "vet" $(MAKE) --no-print-directory vet
 	$(STAGE) "lint" $(MAKE) --no-print-directory lint
-	$(STAGE) "generated files" $(MAKE) --no-print-directory generated-check
 	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
 
 nightly: ## run what takes too long for each change: race detector on both databases, long tests, all browser layouts, trials
 	@rm -rf bin/stages
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
-	$(STAGE) "tests on both databases, race detector" env WARDROOM_NIGHTLY=1 GROWTH_ROWS=100000 test/postgres.sh $(GO) test $(RACE) -count=1 -parallel 6 -timeout 90m $(LONGEST) ./...
+	$(STAGE) "tests on both databases, race detector" env WARDROOM_NIGHTLY=1 GROWTH_ROWS=100000 ANSWER_ROUNDS=200 test/postgres.sh $(GO) test $(RACE) -count=1 -parallel 6 -timeout 90m $(LONGEST) ./...
 	$(STAGE) "the dashboard in a browser, both themes in each size" env WARDROOM_NIGHTLY=1 $(MAKE) --no-print-directory e2e
 	$(STAGE) "journey and trials on a real gateway" $(MAKE) --no-print-directory trials
 	@test/stage.sh --times

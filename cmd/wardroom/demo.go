@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"wardroom/internal/app"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
 )
 
@@ -19,6 +22,8 @@ type demoCmd struct {
 	Port string        `default:"3000" env:"PORT" help:"Port to listen on; 0 picks a free one."`
 	Pace time.Duration `default:"2500ms" help:"How long an agent thinks before it answers."`
 	Work time.Duration `default:"40s" help:"How long an agent works on a task that you send to it, roughly."`
+
+	Timezone string `env:"TIMEZONE" help:"IANA time zone of the demo, such as Europe/Lisbon. Only its first start uses this. Default: this machine's."`
 
 	Still  bool `help:"Agents only answer requests. By default they also work on their own."`
 	NoOpen bool `help:"Don't open a browser. By default the demo opens one if it has a terminal and a display."`
@@ -32,7 +37,7 @@ func (c demoCmd) Run(ctx context.Context, t terminal) error {
 	}
 	file := &logFile{path: filepath.Join(folder, "wardroom.log")}
 	defer file.Close()
-	d, err := app.NewDemo(ctx, app.DemoOptions{Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace, Work: c.Work, Still: c.Still}, newLog(file, config.Common{LogFormat: "text"}))
+	d, err := app.NewDemo(ctx, app.DemoOptions{Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace, Work: c.Work, Still: c.Still, Timezone: cmp.Or(c.Timezone, localZone())}, newLog(file, config.Common{LogFormat: "text"}))
 	if errors.Is(err, app.ErrSettings) {
 		return usage(err)
 	}
@@ -51,6 +56,19 @@ func (c demoCmd) Run(ctx context.Context, t terminal) error {
 	go releaseMemory(ctx)
 	err = d.App.Run(ctx, ln)
 	return errors.Join(err, d.Runtime.Close())
+}
+
+// localZone returns the IANA name of this machine's time zone, or UTC if it is unknown.
+func localZone() string {
+	name := os.Getenv("TZ")
+	if name == "" {
+		path, _ := os.Readlink("/etc/localtime")
+		_, name, _ = strings.Cut(path, "zoneinfo/")
+	}
+	if _, err := clock.Zone(name); err != nil || name == "Etc/UTC" {
+		return "UTC"
+	}
+	return name
 }
 
 // welcome is all that the demo prints.

@@ -75,3 +75,14 @@ func TestOpenBrowser(t *testing.T) {
 		}
 	}
 }
+
+func TestLocalZone(t *testing.T) {
+	for tz, want := range map[string]string{
+		"Europe/Lisbon": "Europe/Lisbon", "UTC": "UTC", "Etc/UTC": "UTC", "Local": "UTC", "Moon/Base": "UTC", "EST5EDT,M3.2.0": "UTC",
+	} {
+		t.Setenv("TZ", tz)
+		if got := localZone(); got != want {
+			t.Errorf("with TZ=%s the zone is %s, want %s", tz, got, want)
+		}
+	}
+}

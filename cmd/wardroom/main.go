@@ -38,7 +38,11 @@ type cli struct {
 	Verify  verifyCmd  `cmd:"" help:"Check a backup or the database. Exits with 0 if no problems are found, otherwise 1."`
 	User    userCmd    `cmd:"" help:"Manage accounts. Safe while Wardroom runs."`
 	Key     keyCmd     `cmd:"" help:"Manage the API keys of agent users. Safe while Wardroom runs."`
+	Task    taskCmd    `cmd:"" help:"Work on tasks as an agent, over HTTP."`
+	Ask     askCmd     `cmd:"" help:"Ask a person as an agent, over HTTP."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	Completion completionCmd `cmd:"" help:"Print a script for the completion of commands in a shell."`
 }
 
 // errUsage marks an error in the settings or the command line.
@@ -60,9 +64,13 @@ func main() {
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, t terminal) int {
 	err := dispatch(ctx, args, t)
+	failed, has := errors.AsType[statusError](err)
 	switch {
 	case err == nil:
 		return 0
+	case has:
+		fmt.Fprintf(t.err, "wardroom: %s\n", brief(err))
+		return failed.status
 	case errors.Is(err, errUsage):
 		fmt.Fprintf(t.err, "wardroom: %s\n", brief(err))
 		return exitUsage
@@ -84,9 +92,10 @@ func brief(err error) string {
 type done struct{ code int }
 
 // dotEnv reads the .env file. The demo ignores the file, because it configures a regular
-// Wardroom, whose port the demo must not use.
+// Wardroom, whose port the demo must not use. So do the commands of agents, because it may be a file
+// of the project that the agent works on, which must not choose where the API key is sent.
 func dotEnv(args []string) (map[string]string, error) {
-	if len(args) > 0 && args[0] == "demo" {
+	if len(args) > 0 && slices.Contains([]string{"demo", "task", "ask", "completion", completeCommand}, args[0]) {
 		return map[string]string{}, nil
 	}
 	return config.LoadDotEnv(".env", os.LookupEnv)
@@ -121,6 +130,9 @@ func dispatch(ctx context.Context, args []string, t terminal) (err error) {
 	)
 	if err != nil {
 		return err
+	}
+	if len(args) > 0 && args[0] == completeCommand {
+		return complete(parser.Model.Node, args[1:], t.out)
 	}
 	command, err := parser.Parse(args)
 	if err != nil {

@@ -167,7 +167,7 @@ func TestChangesAreAudited(t *testing.T) {
 			t.Fatal(err)
 		}
 		from := actor.Through(as(t, ada), actor.Origin{Via: actor.ViaAPI, Address: netip.MustParseAddr("192.0.2.7")})
-		_, _ = s.ChangeOwnPassword(from, "wrong", "another good password")
+		_, _ = s.ChangeOwnPassword(from, "wrong", "another good password", false)
 		write(t, s, true)
 		wantLines(
 			t, audit(t, s),

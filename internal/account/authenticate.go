@@ -9,6 +9,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
 
@@ -18,7 +19,8 @@ import (
 type caller struct {
 	actor.Actor
 	active bool
-	key    Key // the API key of the request; zero if the request has a token instead
+	key    Key        // the API key of the request; zero if the request has a token instead
+	used   clock.Time // when the token's device was last used
 }
 
 const callerColumns = `u.id, u.name, u.role, u.agent_id, u.active, ` + event.LogVersionColumns
@@ -35,9 +37,14 @@ func scanCaller(row db.Row, more ...any) (c caller, err error) {
 	return c, err
 }
 
-// findCaller returns the account with the given ID.
-func findCaller(ctx context.Context, q db.Queryer, id string) (caller, error) {
-	return scanCaller(q.QueryRow(ctx, `SELECT `+callerColumns+` FROM users u WHERE u.id = ?`, id))
+// findCaller returns the account with the given ID, if the device is signed in to it.
+func findCaller(ctx context.Context, q db.Queryer, id, device string) (caller, error) {
+	var used clock.Time
+	c, err := scanCaller(q.QueryRow(ctx, `
+		SELECT `+callerColumns+`, s.last_used_at
+		FROM sign_ins s JOIN users u ON u.id = s.user_id WHERE s.id = ? AND s.user_id = ?`, device, id), &used)
+	c.used, c.Device = used, device
+	return c, err
 }
 
 // findKeyHolder returns the account whose API key has the given digest. The result's key field
@@ -66,6 +73,7 @@ type tokens struct {
 // cachedToken holds the claims of a verified token.
 type cachedToken struct {
 	subject string
+	device  string // the jti
 	expires time.Time
 }
 

@@ -80,10 +80,11 @@ func TestTokensRemembered(t *testing.T) {
 	ada := makeUser(t, s, "ada", actor.Admin)
 	at := s.Now()
 	s.Now = func() time.Time { return at }
-	token, expires, err := s.issue(ada)
+	in, err := s.Login(t.Context(), ada.Email, goodPassword, netip.Addr{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	token, expires := in.Token, in.ExpiresAt
 	ask := func() error { _, err := s.Authenticate(t.Context(), token); return err }
 	if err := errors.Join(ask(), ask()); err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestTokensRemembered(t *testing.T) {
 		t.Errorf("with another signature: %v", err)
 	}
 	for i := range 3 * maxTokens {
-		s.tokens.keep(fmt.Sprint(i), cachedToken{ada.ID, at})
+		s.tokens.keep(fmt.Sprint(i), cachedToken{ada.ID, ada.ID, at})
 	}
 	if n := len(s.tokens.known); n > maxTokens {
 		t.Errorf("%d are remembered", n)

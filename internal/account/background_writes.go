@@ -18,8 +18,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// This file writes data about requests in the background: when API keys were last
-// used, and audit events about logins.
+// This file writes data about requests in the background: when API keys and devices were
+// last used, and audit events about logins.
 
 const (
 	// noteInterval is the minimum time between two writes of the same key's last use, and between
@@ -34,13 +34,20 @@ const (
 	maxAddresses = 10
 )
 
-// notes holds the last use of each API key and new audit entries in memory until Service.Run writes
+// notes holds the last use of each API key and device, and new audit entries in memory until Service.Run writes
 // them to the database. The zero value is ready to use.
 type notes struct {
 	mu      sync.Mutex
-	uses    map[string]time.Time // last use, by key ID
+	uses    map[use]time.Time
 	entries map[auditEntry]*auditCount
 	wake    chan struct{} // wakes Run for a new entry
+}
+
+// use identifies an API key or a device that was used.
+type use struct {
+	device bool
+	tools  bool // the key called the tools for agents
+	id     string
 }
 
 // auditEntry identifies occurrences that are counted together because they can be frequent, such as
@@ -61,17 +68,18 @@ type auditCount struct {
 	written     bool       // whether an event was recorded in this minute
 }
 
-// used records that a key was used, unless a use within the last minute is already stored.
-func (n *notes) used(k Key, now time.Time) {
-	if k.LastUsedAt != nil && now.Sub(k.LastUsedAt.Time) < noteInterval {
+// used records that a key or device was used, unless a use within the given interval before now is
+// already stored.
+func (n *notes) used(what use, last *clock.Time, now time.Time, interval time.Duration) {
+	if last != nil && now.Sub(last.Time) < interval {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.uses == nil {
-		n.uses = map[string]time.Time{}
+		n.uses = map[use]time.Time{}
 	}
-	n.uses[k.ID] = now
+	n.uses[what] = now
 }
 
 // note counts one occurrence of an audit entry. It does not wait for the database, because
@@ -120,7 +128,7 @@ func (n *notes) woken() <-chan struct{} {
 	return n.waking()
 }
 
-func (n *notes) takeUses() map[string]time.Time {
+func (n *notes) takeUses() map[use]time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	taken := n.uses
@@ -148,7 +156,7 @@ func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	return taken
 }
 
-// Run regularly saves recorded uses of API keys and audit entries from memory to the database. When
+// Run regularly saves recorded uses of API keys and devices, and audit entries, from memory to the database. When
 // ctx ends, it writes the rest and returns nil. It logs failed writes. Every process must call it.
 func (s *Service) Run(ctx context.Context) error {
 	every := s.NoteEvery
@@ -176,11 +184,11 @@ func (s *Service) Run(ctx context.Context) error {
 
 func (s *Service) warn(ctx context.Context, err error) {
 	if err != nil && s.Log != nil {
-		s.Log.WarnContext(ctx, "could not write key uses and login events; they are lost", slog.Any("err", err))
+		s.Log.WarnContext(ctx, "could not write uses of keys and devices, and login events; they are lost", slog.Any("err", err))
 	}
 }
 
-// writeUses stores the time at which each key was last used, all in one transaction. If the
+// writeUses stores the time at which each key and device was last used, all in one transaction. If the
 // transaction fails, these times are lost.
 func (s *Service) writeUses(ctx context.Context) error {
 	uses := s.notes.takeUses()
@@ -188,15 +196,22 @@ func (s *Service) writeUses(ctx context.Context) error {
 		return nil
 	}
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		for id, used := range uses {
-			if err := touchKey(ctx, tx, id, used); err != nil {
+		for what, used := range uses {
+			touch := touchKey
+			switch {
+			case what.device:
+				touch = touchDevice
+			case what.tools:
+				touch = touchTools
+			}
+			if err := touch(ctx, tx, what.id, used); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("write the uses of keys: %w", err)
+		return fmt.Errorf("write the uses of keys and devices: %w", err)
 	}
 	return nil
 }
@@ -245,6 +260,7 @@ const (
 	loginSucceeded = "login.succeeded"
 	loginFailed    = "login.failed"
 	loginThrottled = "login.throttled"
+	loginEnded     = "login.ended"
 )
 
 // recordFailure notes a failed attempt by a client that is not signed in. The event's subject is

@@ -35,7 +35,13 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Changes your name and picture. A name that another account uses is rejected, because comments show their author's name. Only an admin or the owner can change the email and role. To change the password, use /auth/password."))
 	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
 		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
-		web.Describe("Requires your current password. A wrong password counts as a failed login. Returns the account. Existing tokens stay valid until they expire."))
+		web.Describe("Requires your current password. A wrong password counts as a failed login. Returns the account."))
+	web.Get(api, "/auth/me/sessions", actor.Read, "List your signed-in devices", s.handleDevices, web.Fails(page.ErrCursor),
+		web.Describe("Lists the browsers and programs that are signed in to your account with a password or a link, newest first. API keys are not included."))
+	web.Delete(api, "/auth/me/sessions/{id}", actor.Read, "Sign out a device", s.handleSignOut, web.Fails(ErrDevice),
+		web.Describe("Every replica refuses the device's token from then on, and its live streams end. The ID current signs out the device that sends the request."))
+	web.Delete(api, "/auth/me/sessions", actor.Read, "Sign out everywhere", s.handleSignOutAll,
+		web.Describe("Signs out all devices except the one that sends the request. API keys keep working."))
 	web.Get(api, "/people", actor.NamePeople, "List people by name", s.handlePeople, web.Fails(page.ErrCursor),
 		web.Describe("Lists all accounts, including deactivated ones, with the ID that tasks and comments refer to, the name, and whether the account is active."))
 	web.Get(api, "/users", actor.ManageAccounts, "List users", s.handleList, web.Fails(page.ErrCursor))
@@ -87,12 +93,26 @@ type passwordInput struct {
 	Body struct {
 		CurrentPassword string `json:"current_password" format:"password"`
 		NewPassword     string `json:"new_password" format:"password" doc:"At least 12 characters. No maximum."`
+		SignOutOthers   bool   `json:"sign_out_others,omitempty" doc:"Also sign out all other devices. Otherwise their tokens stay valid until they expire."`
 	}
 }
 
 // UserInput is the path parameter that identifies a user.
 type UserInput struct {
 	ID string `path:"id" maxLength:"254" doc:"The user's ID or email."`
+}
+
+type devicesInput struct {
+	page.Query
+	page.Total
+}
+
+type signOutInput struct {
+	ID string `path:"id" maxLength:"64" doc:"The ID of the device, or current."`
+}
+
+type signOutAllInput struct {
+	Current bool `query:"include_current" doc:"Also sign out the device that sends the request."`
 }
 
 type listInput struct {
@@ -149,8 +169,21 @@ func (s *Service) handleChangeOwn(ctx context.Context, in *changeOwnInput) (*web
 }
 
 func (s *Service) handlePassword(ctx context.Context, in *passwordInput) (*web.Tagged[User], error) {
-	u, err := s.ChangeOwnPassword(ctx, in.Body.CurrentPassword, in.Body.NewPassword)
+	u, err := s.ChangeOwnPassword(ctx, in.Body.CurrentPassword, in.Body.NewPassword, in.Body.SignOutOthers)
 	return web.Tag(u, u.Version), err
+}
+
+func (s *Service) handleDevices(ctx context.Context, in *devicesInput) (*web.List[Device], error) {
+	part, err := s.Devices(ctx, page.Want{Query: in.Query, Total: in.Total.Total})
+	return web.Part(ctx, part), err
+}
+
+func (s *Service) handleSignOut(ctx context.Context, in *signOutInput) (*struct{}, error) {
+	return nil, s.SignOut(ctx, in.ID)
+}
+
+func (s *Service) handleSignOutAll(ctx context.Context, in *signOutAllInput) (*struct{}, error) {
+	return nil, s.SignOutAll(ctx, in.Current)
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[User], error) {

@@ -194,6 +194,7 @@ func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Act
 	if k.ExpiresAt != nil {
 		c.Expires = k.ExpiresAt.Time
 	}
-	s.notes.used(k, now)
+	c.Key = k.ID
+	s.notes.used(use{id: k.ID}, k.LastUsedAt, now, noteInterval)
 	return c.Actor, nil
 }

@@ -56,11 +56,11 @@ func TestAuthenticateKey(t *testing.T) {
 			t.Fatalf("%+v, %v", short.Key, err)
 		}
 		s.Secret = []byte("another secret, as after a change of JWT_SECRET, and long enough")
-		want := actor.Actor{ID: coo.ID, Name: "coo", Role: actor.Agent, AgentID: "coo"}
+		want := actor.Actor{ID: coo.ID, Name: "coo", Role: actor.Agent, AgentID: "coo", Key: k.ID}
 		if got, err := s.Authenticate(t.Context(), k.Secret); !same(got, want) || err != nil {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
-		want.Expires = until.Time // an open stream ends then
+		want.Expires, want.Key = until.Time, short.ID // an open stream ends then
 		if got, err := s.Authenticate(t.Context(), short.Secret); !same(got, want) || err != nil {
 			t.Errorf("with an end: %+v, %v; want %+v", got, err, want)
 		}
@@ -183,6 +183,59 @@ func TestKeyUses(t *testing.T) {
 			t.Fatal(err)
 		}
 		noted(clock.Ptr(monday.Add(time.Minute))) // a delayed write by another replica
+	})
+}
+
+// TestToolUses checks that an agent counts as connected only while it has a usable key that has called
+// the tools.
+func TestToolUses(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		now := monday
+		s.Now = func() time.Time { return now }
+		coo, k := makeAgentKey(t, s, "coo")
+		want := func(has bool, used *clock.Time) {
+			t.Helper()
+			uses, err := s.ToolUses(t.Context(), d)
+			got, found := uses["coo"]
+			if err != nil || found != has || (got == nil) != (used == nil) || got != nil && !got.Equal(used.Time) {
+				t.Errorf("%v, %v; want %v, %v", uses, err, has, used)
+			}
+		}
+		use := func(at bool) {
+			t.Helper()
+			by, err := s.Authenticate(t.Context(), k.Secret)
+			if err == nil {
+				err = s.NoteTools(actor.With(t.Context(), by), at)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.NoteTools(system(t), true); err != nil { // without a key
+			t.Fatal(err)
+		}
+		want(true, nil)
+		use(true)
+		want(true, clock.Ptr(monday))
+		now = monday.Add(time.Hour)
+		use(false)
+		want(true, clock.Ptr(monday))
+		if err := s.writeUses(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want(true, clock.Ptr(now))
+		if _, err := s.MakeKey(system(t), coo.ID, NewKey{Name: "unused", ExpiresAt: patch.Set(clock.At(now.Add(time.Hour)))}); err != nil {
+			t.Fatal(err)
+		}
+		want(true, clock.Ptr(now))
+		if err := s.RevokeKey(system(t), coo.ID, k.ID); err != nil {
+			t.Fatal(err)
+		}
+		want(true, nil)
+		now = now.Add(time.Hour)
+		want(false, nil)
 	})
 }
 

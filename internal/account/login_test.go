@@ -97,7 +97,7 @@ func TestLoginOfAnAccountThatChanges(t *testing.T) {
 
 // same compares actors except for the state of the log at which they were read.
 func same(got, want actor.Actor) bool {
-	got.AsOf = want.AsOf
+	got.AsOf, got.Device = want.AsOf, want.Device
 	return got == want
 }
 
@@ -132,7 +132,7 @@ func TestAuthenticateAsksTheAccount(t *testing.T) {
 		step(Change{Active: new(false)}, actor.Actor{}, ErrDeactivated)
 		step(Change{Active: new(true), Password: new("a good new password")},
 			actor.Actor{ID: ada.ID, Name: "Ada", Role: actor.Agent, AgentID: "coo"}, nil)
-		unknown, _, err := s.issue(User{ID: db.NewID()})
+		unknown, _, err := s.issue(User{ID: db.NewID()}, db.NewID())
 		if err != nil {
 			t.Fatal(err)
 		}

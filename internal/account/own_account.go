@@ -97,8 +97,9 @@ func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (U
 
 // ChangeOwnPassword changes the caller's password. It requires the current password, so that an
 // unattended screen is not enough to take over the account. A wrong password counts as a failed
-// login. Existing tokens stay valid.
-func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string) (User, error) {
+// login. If signOutOthers is true, it also signs out the caller's other devices; otherwise their tokens
+// are valid until they expire.
+func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string, signOutOthers bool) (User, error) {
 	if problem := checkPassword(password); problem != "" {
 		var bad fault.Fields
 		bad.Add("/new_password", "%s", problem)
@@ -119,7 +120,10 @@ func (s *Service) ChangeOwnPassword(ctx context.Context, current, password strin
 				return err
 			}
 			u = is.User
-			return s.save(ctx, tx, is, &u, hash)
+			if err := s.save(ctx, tx, is, &u, hash); err != nil || !signOutOthers {
+				return err
+			}
+			return s.signOutAll(ctx, tx, actor.From(ctx).Device)
 		})
 	})
 	if err != nil {

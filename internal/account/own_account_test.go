@@ -259,7 +259,7 @@ func TestOwnPasswordRaces(t *testing.T) {
 		replicas := []*Service{newService(d), newService(d)}
 		ada := makeUser(t, replicas[0], "ada", actor.User)
 		wantCounts(t, race(4, func(i int) error {
-			_, err := replicas[i%2].ChangeOwnPassword(as(t, ada), goodPassword, fmt.Sprintf("another password %d", i))
+			_, err := replicas[i%2].ChangeOwnPassword(as(t, ada), goodPassword, fmt.Sprintf("another password %d", i), false)
 			return err
 		}), map[string]int{"won": 1, "wrong_password": 3})
 
@@ -272,7 +272,7 @@ func TestOwnPasswordRaces(t *testing.T) {
 			}
 			return inner(hash, password)
 		}
-		_, err := s.ChangeOwnPassword(as(t, bob), goodPassword, "another password")
+		_, err := s.ChangeOwnPassword(as(t, bob), goodPassword, "another password", false)
 		wantCounts(t, race(1, func(int) error { return err }), map[string]int{"account_deactivated": 1})
 		after, err := where(t.Context(), d, `id = ?`, bob.ID)
 		if err != nil || bcrypt.CompareHashAndPassword([]byte(after.hash), []byte(goodPassword)) != nil {

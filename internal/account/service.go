@@ -43,7 +43,7 @@ type Service struct {
 	notes      notes      // written later; see Run
 	link       signInLink // see OfferSignIn
 	tokens     tokens
-	callers    db.ReadCache[string, caller] // by "user " and an ID, or "key " and a digest
+	callers    db.ReadCache[string, caller] // by "token " and an ID, or "key " and a digest
 }
 
 // SignIn is the result of a successful login.
@@ -131,11 +131,13 @@ func (s *Service) login(ctx context.Context, email, password string, from netip.
 // signIn issues a token after a successful attempt. It returns ErrLogin if the account was
 // deactivated or its password was changed after u was read.
 func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, error) {
-	token, expires, err := s.issue(u.User)
+	d := Device{ID: db.NewID(), UserAgent: cutUserAgent(actor.OriginOf(ctx).UserAgent)}
+	token, expires, err := s.issue(u.User, d.ID)
 	if err != nil {
 		return SignIn{}, fmt.Errorf("sign a token: %w", err)
 	}
 	at := clock.At(s.Now())
+	d.CreatedAt, d.ExpiresAt = at, expires
 	// If an account logs in often, record it only once a minute.
 	often := u.LastLoginAt != nil && at.Sub(u.LastLoginAt.Time) < noteInterval
 	self := actor.Actor{ID: u.ID, Name: u.Name}
@@ -147,6 +149,9 @@ func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, erro
 		current, err := touch(ctx, tx, u, at)
 		if err == nil && !current {
 			err = ErrLogin
+		}
+		if err == nil {
+			err = insertDevice(ctx, tx, u.ID, d)
 		}
 		if err != nil || often {
 			return err
@@ -183,16 +188,19 @@ func (s *Service) hasher() (*hasher, error) {
 }
 
 // Authenticate returns the actor for a login token or an API key. A token contains no permissions:
-// they are read from the account, so that a demotion or deactivation takes effect immediately.
+// they are read from the account, so that a demotion, deactivation or sign-out takes effect
+// immediately.
 func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, error) {
 	if strings.HasPrefix(token, keyPrefix) {
 		return s.authenticateKey(ctx, token)
 	}
-	id, expires, err := s.subject(token)
+	is, err := s.verify(token)
 	if err != nil {
 		return actor.Actor{}, err
 	}
-	c, err := s.callers.Read(ctx, s.DB, "user "+id, func(ctx context.Context) (caller, error) { return findCaller(ctx, s.DB.Brief(), id) })
+	c, err := s.callers.Read(ctx, s.DB, "token "+is.device, func(ctx context.Context) (caller, error) {
+		return findCaller(ctx, s.DB.Brief(), is.subject, is.device)
+	})
 	switch {
 	case db.IsNotFound(err):
 		return actor.Actor{}, ErrToken.With("Log in again.")
@@ -201,7 +209,8 @@ func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, 
 	case !c.active:
 		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to reactivate the account.")
 	}
-	c.Expires = expires
+	c.Expires = is.expires
+	s.notes.used(use{device: true, id: is.device}, &c.used, s.Now(), deviceInterval)
 	return c.Actor, nil
 }
 

@@ -147,11 +147,17 @@ func (s *Service) checkSetupToken(ctx context.Context, q db.Queryer, token strin
 
 func setupDigest(token string) string { return digest("setup", token) }
 
-// PurgeSetupTokens deletes expired setup tokens.
-func (s *Service) PurgeSetupTokens(ctx context.Context) error {
-	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return purgeSetupTokens(ctx, tx, s.Now()) })
+// PurgeExpired deletes expired setup tokens and sign-ins.
+func (s *Service) PurgeExpired(ctx context.Context) error {
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := purgeSetupTokens(ctx, tx, s.Now()); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM sign_ins WHERE expires_at <= ?`, s.Now())
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("purge setup tokens: %w", err)
+		return fmt.Errorf("purge expired tokens: %w", err)
 	}
 	return nil
 }

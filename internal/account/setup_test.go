@@ -214,8 +214,8 @@ func TestSetupBesideAccounts(t *testing.T) {
 	})
 }
 
-// TestPurgeSetupTokens checks that only expired tokens are deleted.
-func TestPurgeSetupTokens(t *testing.T) {
+// TestPurgeExpired checks that only expired tokens are deleted.
+func TestPurgeExpired(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := monday
@@ -227,7 +227,7 @@ func TestPurgeSetupTokens(t *testing.T) {
 			left  int
 		}{{SetupLife - time.Second, 1}, {SetupLife, 0}} {
 			now = monday.Add(tt.after)
-			if err := s.PurgeSetupTokens(t.Context()); err != nil {
+			if err := s.PurgeExpired(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			var n int

@@ -249,3 +249,29 @@ func touchKey(ctx context.Context, tx *db.Tx, id string, at time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`, at, id, at)
 	return err
 }
+
+// touchTools stores the time at which an API key last called the tools, unless a later time is already stored.
+func touchTools(ctx context.Context, tx *db.Tx, id string, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE api_keys SET tools_used_at = ? WHERE id = ? AND (tools_used_at IS NULL OR tools_used_at < ?)`, at, id, at)
+	return err
+}
+
+// usableKeys returns, for each agent with an active account that has a usable key, when such a key last
+// called the tools; nil if none did.
+func usableKeys(ctx context.Context, q db.Queryer, now time.Time) (map[string]*clock.Time, error) {
+	rows, err := q.Query(ctx, `
+		SELECT u.agent_id, k.tools_used_at FROM api_keys k JOIN users u ON u.id = k.user_id
+		WHERE u.active AND u.agent_id IS NOT NULL AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)`, now)
+	type key struct {
+		agentID string
+		used    *clock.Time
+	}
+	all, err := db.All(rows, err, func(r db.Row) (k key, err error) { return k, r.Scan(&k.agentID, &k.used) })
+	last := map[string]*clock.Time{}
+	for _, k := range all {
+		if was := last[k.agentID]; was == nil || k.used != nil && k.used.After(was.Time) {
+			last[k.agentID] = k.used
+		}
+	}
+	return last, err
+}

@@ -9,7 +9,6 @@ import (
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
-	"wardroom/internal/platform/db"
 )
 
 // issuer is the iss claim of Wardroom's tokens.
@@ -26,9 +25,9 @@ type claims struct {
 
 var errNoSecret = errors.New("account: no secret for signing tokens")
 
-// issue returns a token for u and the token's expiry time, which is rounded down because tokens
-// contain whole seconds.
-func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
+// issue returns a token for u with the given ID, and the token's expiry time, which is rounded down
+// because tokens contain whole seconds.
+func (s *Service) issue(u User, id string) (token string, expires clock.Time, err error) {
 	if len(s.Secret) == 0 {
 		return "", clock.Time{}, errNoSecret
 	}
@@ -36,7 +35,7 @@ func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	end := now.Add(s.TokenLife).Truncate(time.Second)
 	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
 		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: issuer, Subject: u.ID, ID: db.NewID(),
+			Issuer: issuer, Subject: u.ID, ID: id,
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(end),
 		},
 		Role: u.Role, AgentID: u.AgentID, Name: u.Name,
@@ -44,18 +43,17 @@ func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	return token, clock.At(end), err
 }
 
-// subject returns the user ID and the expiry time in a token. If the token is invalid, it returns
-// ErrToken. The error gives a reason only if the token has expired, because other reasons could
+// verify returns the claims of a token. If the token is invalid, it returns ErrToken. The error gives a reason only if the token has expired, because other reasons could
 // help an attacker forge tokens.
-func (s *Service) subject(token string) (id string, expires time.Time, err error) {
+func (s *Service) verify(token string) (cachedToken, error) {
 	if len(s.Secret) == 0 {
-		return "", time.Time{}, errNoSecret
+		return cachedToken{}, errNoSecret
 	}
 	if known, ok := s.tokens.find(token); ok && s.Now().Before(known.expires) {
-		return known.subject, known.expires, nil
+		return known, nil
 	}
 	var c jwt.RegisteredClaims
-	_, err = jwt.ParseWithClaims(token, &c,
+	_, err := jwt.ParseWithClaims(token, &c,
 		func(*jwt.Token) (any, error) { return s.Secret, nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
 		jwt.WithIssuer(issuer),
@@ -64,10 +62,11 @@ func (s *Service) subject(token string) (id string, expires time.Time, err error
 		jwt.WithTimeFunc(s.Now))
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
-		return "", time.Time{}, ErrToken.With("The token has expired. Log in again.")
+		return cachedToken{}, ErrToken.With("The token has expired. Log in again.")
 	case err != nil || uuid.Validate(c.Subject) != nil:
-		return "", time.Time{}, ErrToken.With("Log in again.")
+		return cachedToken{}, ErrToken.With("Log in again.")
 	}
-	s.tokens.keep(token, cachedToken{c.Subject, c.ExpiresAt.UTC()})
-	return c.Subject, c.ExpiresAt.UTC(), nil
+	known := cachedToken{c.Subject, c.ID, c.ExpiresAt.UTC()}
+	s.tokens.keep(token, known)
+	return known, nil
 }

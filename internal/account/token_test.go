@@ -34,7 +34,7 @@ func signer(now time.Time) *Service {
 func TestTokenClaims(t *testing.T) {
 	t.Parallel()
 	s := signer(monday.Add(250 * time.Millisecond))
-	token, expires, err := s.issue(User{ID: db.NewID(), Name: "Coo", Role: actor.Agent, AgentID: new("coo")})
+	token, expires, err := s.issue(User{ID: db.NewID(), Name: "Coo", Role: actor.Agent, AgentID: new("coo")}, db.NewID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestTokenClaims(t *testing.T) {
 	if end := monday.Add(time.Hour); !expires.Equal(end) || body["exp"] != float64(end.Unix()) {
 		t.Errorf("expires at %v, the claim says %v, want %v", expires, body["exp"], end)
 	}
-	other, _, err := s.issue(User{ID: db.NewID()})
+	other, _, err := s.issue(User{ID: db.NewID()}, db.NewID())
 	if err != nil || other == token {
 		t.Errorf("two tokens are the same (%v)", err)
 	}
@@ -125,19 +125,19 @@ func TestTokenRefused(t *testing.T) {
 	s := signer(monday)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			id, _, err := s.subject(tt.token)
+			is, err := s.verify(tt.token)
 			switch {
-			case tt.good && (err != nil || id != good()["sub"]):
-				t.Errorf("subject = %q, %v", id, err)
-			case !tt.good && (!errors.Is(err, ErrToken) || id != ""):
-				t.Errorf("subject = %q, %v; want %v", id, err, ErrToken)
+			case tt.good && (err != nil || is.subject != good()["sub"]):
+				t.Errorf("verify = %+v, %v", is, err)
+			case !tt.good && (!errors.Is(err, ErrToken) || is != (cachedToken{})):
+				t.Errorf("verify = %+v, %v; want %v", is, err, ErrToken)
 			case !tt.good && tt.token != "" && strings.Contains(err.Error(), tt.token):
 				t.Errorf("the error repeats the token: %v", err)
 			}
 		})
 	}
 	last := signer(monday.Add(time.Second - time.Millisecond))
-	if _, _, err := last.subject(ours(set("exp", monday.Unix()+1))); err != nil {
+	if _, err := last.verify(ours(set("exp", monday.Unix()+1))); err != nil {
 		t.Errorf("a millisecond before the end: %v", err)
 	}
 }
@@ -153,10 +153,10 @@ func TestNoSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Secret = nil
-	if _, _, err := s.subject(forged); !errors.Is(err, errNoSecret) {
+	if _, err := s.verify(forged); !errors.Is(err, errNoSecret) {
 		t.Errorf("subject: %v", err)
 	}
-	if _, _, err := s.issue(User{}); !errors.Is(err, errNoSecret) {
+	if _, _, err := s.issue(User{}, db.NewID()); !errors.Is(err, errNoSecret) {
 		t.Errorf("issue: %v", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestNoSecret(t *testing.T) {
 // FuzzToken checks that every accepted token has a valid signature.
 func FuzzToken(f *testing.F) {
 	s := signer(monday)
-	good, _, err := s.issue(User{ID: "019abf00-0000-7000-8000-000000000001", Role: actor.User})
+	good, _, err := s.issue(User{ID: "019abf00-0000-7000-8000-000000000001", Role: actor.User}, db.NewID())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -173,10 +173,10 @@ func FuzzToken(f *testing.F) {
 	f.Add(strings.Replace(good, ".", "..", 1))
 	f.Add("")
 	f.Fuzz(func(t *testing.T, token string) {
-		id, _, err := s.subject(token)
+		is, err := s.verify(token)
 		if err != nil {
-			if !errors.Is(err, ErrToken) || id != "" {
-				t.Fatalf("subject = %q, %v", id, err)
+			if !errors.Is(err, ErrToken) || is != (cachedToken{}) {
+				t.Fatalf("verify = %+v, %v", is, err)
 			}
 			return
 		}

@@ -29,6 +29,20 @@ type Agent struct {
 	// Presence is nil if the gateway is connected but Wardroom cannot read the presence, because
 	// "offline" would then be a guess.
 	Presence *Presence `json:"presence" doc:"Null if the gateway is connected but does not permit reading it."`
+	Hold     *Hold     `json:"hold" doc:"Why the agent may not run; null if it is not held."`
+	// ToolsUsedAt is nil if the agent is not connected to the tools.
+	ToolsUsedAt *clock.Time `json:"tools_used_at" doc:"When the agent last called the tools at /mcp with an API key that is still usable, accurate to about a minute; null if it never did."`
+	Summary     *Summary    `json:"summary" doc:"Null unless the list was requested with summary=true."`
+}
+
+// Hold is why and since when an agent may not run.
+type Hold struct {
+	Reason  string     `json:"reason"`
+	By      string     `json:"by" doc:"The person who held the agent, or Wardroom."`
+	Since   clock.Time `json:"since"`
+	State   string     `json:"state" enum:"held,releasing"`
+	Runtime string     `json:"runtime" enum:"pending,held,unavailable,restored" doc:"What the runtime does: see POST /agents/{agent_id}/hold."`
+	Detail  string     `json:"detail" doc:"Why the runtime's half is pending or unavailable; otherwise empty. Can quote the gateway."`
 }
 
 // State is the presence state of an agent.

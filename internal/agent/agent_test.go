@@ -208,7 +208,7 @@ func TestUnrecorded(t *testing.T) {
 		{Key: "agent:cto:main", Status: &done, UpdatedAt: at(5)},
 	}
 	var got []string
-	for _, f := range unrecorded(records, sessions, noon.Add(-failureWindow)) {
+	for _, f := range unrecorded(records, sessions, noon.AddDate(0, 0, -7)) {
 		got = append(got, f.What)
 	}
 	want := []string{
@@ -216,6 +216,15 @@ func TestUnrecorded(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("told besides the records (-want +got):\n%s", d)
+	}
+	var known []string
+	for _, r := range records {
+		if r.Key != nil {
+			known = append(known, *r.Key)
+		}
+	}
+	if d := cmp.Diff([]string{"agent:cto:cron:b1:run:x", "agent:cto:task:TASK-1"}, known); d != "" {
+		t.Errorf("the sessions of the records (-want +got):\n%s", d)
 	}
 }
 

@@ -14,7 +14,7 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agents", actor.Read, "List agents", s.handleList,
 		web.Describe("While the runtime is unreachable, the list contains the agents of the last successful read. In that case, in_runtime is null and as_of is the time of the read."))
 	web.Get(api, "/agents/{agent_id}", actor.Read, "Get an agent with its current work", s.handleGet, web.Fails(ErrNotFound),
-		web.Describe("Returns the agent's runs, tasks, standup reports, costs, failures and sessions. Data that only the runtime has is null while the runtime is unreachable."))
+		web.Describe("Returns the agent's tasks, standup reports, costs, failures and sessions. Data that only the runtime has is null while the runtime is unreachable."))
 	web.Get(api, "/agentrt/status", actor.Read, "Get the status of the connection to the runtime", s.handleStatus, web.Quiet())
 	web.Get(api, "/agentrt/doctor", actor.ManageRuntime, "Diagnose the connection to the runtime", s.handleDoctor,
 		web.Waits(gateway.ExamLimit+examRoom),
@@ -27,8 +27,16 @@ func (s *Service) Mount(api *web.API) {
 // end first.
 const examRoom = 10 * time.Second
 
-func (s *Service) handleList(ctx context.Context, _ *struct{}) (*web.List[Agent], error) {
-	agents, err := s.List(ctx)
+type listInput struct {
+	Summary bool `query:"summary" doc:"Also return what each agent does and did."`
+}
+
+func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Agent], error) {
+	list := s.List
+	if in.Summary {
+		list = s.ListSummaries
+	}
+	agents, err := list(ctx)
 	if err != nil {
 		return nil, err
 	}

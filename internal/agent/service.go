@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +36,15 @@ type Service struct {
 	// Sessions returns an agent's latest sessions in the runtime, active ones first. It returns no
 	// more than the given number of sessions, and fails while the runtime is unreachable.
 	Sessions func(ctx context.Context, agentID string, most int) ([]Session, error)
+	// Overview returns, of all agents, the sessions with a run in progress, the session used last that
+	// is not of a sub-agent, and those whose last run has failed since the given time, active ones first. It fails while the
+	// runtime is unreachable.
+	Overview func(ctx context.Context, since time.Time) ([]Session, error)
 	Records  Records
+	// Holds returns the holds in force, by agent in lower case. It can be nil.
+	Holds func(ctx context.Context) (map[string]Hold, error)
+	// ToolUses returns when each agent last called the tools for agents. It can be nil.
+	ToolUses func(ctx context.Context) (map[string]*clock.Time, error)
 	Now      func() time.Time
 }
 
@@ -70,8 +79,24 @@ func (s *Service) List(ctx context.Context) ([]Agent, error) {
 			return nil, err
 		}
 	}
+	holds := map[string]Hold{}
+	if s.Holds != nil {
+		if holds, err = s.Holds(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var used map[string]*clock.Time
+	if s.ToolUses != nil {
+		if used, err = s.ToolUses(ctx); err != nil {
+			return nil, err
+		}
+	}
 	agents, now := join(r, members), s.Now()
 	for i := range agents {
+		agents[i].ToolsUsedAt = used[agents[i].AgentID]
+		if h, held := holds[strings.ToLower(agents[i].AgentID)]; held {
+			agents[i].Hold = &h
+		}
 		agents[i].Presence = e.presence(agents[i].AgentID, agents[i].Runtime, now)
 	}
 	return agents, nil

@@ -19,6 +19,7 @@ import (
 	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/retention"
+	"wardroom/internal/schedule"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
@@ -76,6 +77,21 @@ func (a *App) spentOnTask(ctx context.Context, tx *db.Tx, key string) (event.Sub
 		return event.Subject{}, false, err
 	}
 	return a.Tasks.SetSpend(ctx, tx, key, task.Spend{CostUSD: sums.CostUSD, Tokens: task.Tokens(sums.Tokens), Unpriced: sums.Unpriced})
+}
+
+// taskLabels returns the titles, projects, and assignees of tasks for usage reports.
+func (a *App) taskLabels(ctx context.Context, q db.Queryer, keys []string) (map[string]usage.TaskLabel, error) {
+	labels, err := task.Labels(ctx, q, keys)
+	by := make(map[string]usage.TaskLabel, len(labels))
+	for key, l := range labels {
+		by[key] = usage.TaskLabel(l)
+	}
+	return by, err
+}
+
+// boardChanges returns when agents changed tasks since a time.
+func boardChanges(ctx context.Context, q db.Queryer, since time.Time) ([]time.Time, error) {
+	return event.TimesByAgents(ctx, q, "task", since)
 }
 
 // usagePart converts the usage that the runtime reported for a run to a usage.Part.
@@ -168,14 +184,17 @@ func boardTasks(tasks []task.Task) []standup.BoardTask {
 }
 
 // standupReported returns the task reports that an agent submitted since the given
-// time.
+// time, with the receipts of those that say that a task is done.
 func (a *App) standupReported(ctx context.Context, agentID string, since time.Time) ([]standup.TaskReport, error) {
 	reported, err := a.Tasks.ReportsBy(ctx, agentID, since)
 	out := make([]standup.TaskReport, len(reported))
 	for i, r := range reported {
 		out[i] = standup.TaskReport{Task: r.Key, Kind: string(r.Kind), Text: r.Text, At: clock.At(r.At)}
 	}
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, a.addReceipts(ctx, out)
 }
 
 // standupDecided returns what people decided about tasks since the given time.
@@ -217,7 +236,7 @@ func (a *App) standupRan(ctx context.Context, agentID string, since time.Time) (
 	tokens := standup.Tokens(sums.Tokens)
 	r := standup.Runs{Count: int(sums.Runs), Unpriced: int(sums.Unpriced), Tokens: &tokens, CostUSD: sums.CostUSD, Source: standup.FromLedger}
 	const most = 500
-	failures, err := a.agentFailures(ctx, agentID, since, most)
+	failures, err := a.agentFailures(ctx, []string{agentID}, since, most)
 	if err != nil {
 		return nil, err
 	}
@@ -251,10 +270,20 @@ func (a *App) failedSessions(ctx context.Context, agentID string, since time.Tim
 	return n, nil
 }
 
-// makeTask creates a task from a standup's action item and returns the task's key. If the
-// assignee has no account, the task is unassigned.
+// makeTask creates a task from a standup's action item and returns the task's key.
 func (a *App) makeTask(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
-	n := task.New{Title: title, Origin: origin}
+	return a.makeTaskFor(ctx, tx, task.New{Title: title, Origin: origin}, assignee)
+}
+
+// makeRunTask creates the task of a run of a scheduled job.
+func (a *App) makeRunTask(ctx context.Context, tx *db.Tx, n schedule.NewTask) error {
+	_, err := a.makeTaskFor(ctx, tx, task.New{Title: n.Title, Description: n.Description, Priority: task.Priority(n.Priority), Origin: n.Origin}, n.AgentID)
+	return err
+}
+
+// makeTaskFor creates a task for an agent and returns the task's key. If the agent has no account, the
+// task is unassigned.
+func (a *App) makeTaskFor(ctx context.Context, tx *db.Tx, n task.New, assignee string) (string, error) {
 	if assignee != "" {
 		n.Assignee = &assignee
 	}
@@ -315,6 +344,12 @@ func (a *App) policies() []retention.Policy {
 			Does:  "Deletes inbox items this many days after they are resolved. Unresolved items are kept.",
 			Count: a.Inbox.CountResolved,
 			Apply: a.Inbox.PurgeResolved,
+		},
+		{
+			Name: "approvals", Setting: "HISTORY_RETENTION_DAYS", Days: a.cfg.HistoryRetentionDays,
+			Does:  "Deletes approvals and questions this many days after they have ended. The audit log keeps who answered them.",
+			Count: a.Approvals.CountEnded,
+			Apply: a.Approvals.PurgeEnded,
 		},
 		{
 			Name: "slots", Setting: "HISTORY_RETENTION_DAYS", Days: a.cfg.HistoryRetentionDays,

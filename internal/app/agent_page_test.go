@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,14 @@ func (c caller) page(agentID string) agent.Page {
 	return decode[agent.Page](c.get("/api/v1/agents/" + agentID).want(http.StatusOK))
 }
 
+// summary returns what the list of agents says about one.
+func (c caller) summary(agentID string) agent.Summary {
+	c.house.t.Helper()
+	all := decode[[]agent.Agent](c.get("/api/v1/agents?summary=true").want(http.StatusOK))
+	i := slices.IndexFunc(all, func(a agent.Agent) bool { return a.AgentID == agentID })
+	return *all[i].Summary
+}
+
 // An agent's page shows its work, its cost and its failures. Without the runtime, it
 // still shows Wardroom's own records.
 func TestAgentPage(t *testing.T) {
@@ -28,8 +37,8 @@ func TestAgentPage(t *testing.T) {
 		owner := s.login(ownerEmail)
 		owner.hire("coo", "cto", "cpo", "cmo")
 		p := owner.page("cto")
-		if p.Presence.State != agent.Idle || p.Account == nil || *p.Runtime != true || *p.Runs == nil || len(*p.Runs) != 0 || len(*p.Sessions) != 0 ||
-			p.Tasks.Last == nil || p.Standups == nil || p.Failures == nil || p.Spend.Thirty.Runs != 0 || p.Spend.Zone != "UTC" {
+		if p.Presence.State != agent.Idle || p.Account == nil || *p.Runtime != true || *p.Sessions == nil || len(*p.Sessions) != 0 ||
+			p.Tasks.Last == nil || p.Standups == nil || p.Failures == nil || p.Upcoming == nil || len(p.Spend.Days) != 7 || p.Spend.Thirty.Runs != 0 || p.Spend.Zone != "UTC" {
 			t.Errorf("of an agent without activity: %+v", p)
 		}
 		owner.get("/api/v1/agents/nobody").wantProblem(http.StatusNotFound, "agent_not_found")
@@ -51,37 +60,49 @@ func TestAgentPage(t *testing.T) {
 		owner.becomes(going.Key, task.Started)
 		waitFor(t, "the run", func() bool {
 			p = owner.page("cto")
-			return p.Runs != nil && len(*p.Runs) == 1 && (*p.Runs)[0].RunID != nil && p.Presence.State == agent.Active
+			return p.Sessions != nil && (*p.Sessions)[0].Run != nil && (*p.Sessions)[0].Run.RunID != nil && p.Presence.State == agent.Active
 		})
-		if r := (*p.Runs)[0]; !strings.EqualFold(r.SessionKey, d.SessionKey) || *r.RunID != d.RunID || r.Since == nil || r.Stalled {
-			t.Errorf("the run is %+v", r)
+		one := (*p.Sessions)[0]
+		if r := one.Run; !strings.EqualFold(one.Key, d.SessionKey) || *r.RunID != d.RunID || r.Since == nil || r.Stalled || *one.Title != "Going" || (*p.Sessions)[1].Run != nil {
+			t.Errorf("the run is %+v in %+v", r, one)
 		}
-		if p.Tasks.Open.Todo != 3 || p.Tasks.Open.InProgress != 1 || p.Tasks.Blocked != 1 || p.Tasks.Claimed != 1 || len(p.Tasks.Last) != 4 {
+		if sum := owner.summary("cto"); sum.Session == nil || sum.Session.Key != one.Key || *sum.Session.Title != "Going" || sum.Session.Run == nil || sum.Tasks != p.Tasks.Load ||
+			len(sum.Started) != 1 || sum.Started[0].Key != claimed.Key || sum.Standup == nil || sum.Standup.StandupID != m.ID || sum.Outcome.Failed != 1 || sum.Next != nil {
+			t.Errorf("in the list: %+v", sum)
+		}
+		if p.Tasks.Open.Todo != 3 || p.Tasks.Open.InProgress != 1 || p.Tasks.Blocked != 1 || len(p.Tasks.Last) != 4 {
 			t.Errorf("its tasks are %+v", p.Tasks)
 		}
 		if len(p.Standups) != 1 || p.Standups[0].StandupID != m.ID || p.Standups[0].Status != "answered" || p.Standups[0].Today == nil {
 			t.Errorf("its reports are %+v", p.Standups)
 		}
-		if len(p.Failures) != 1 || p.Failures[0].Kind != "dispatch" { // the failed session is the same failure and is not counted again
+		if len(p.Failures) != 1 || p.Failures[0].Kind != "dispatch" || p.Failures[0].Key == nil || p.Outcome.Failed != 1 { // the failed session is the same failure and is not counted again
 			t.Errorf("the failures are: %+v", p.Failures)
 		}
 		close(word)
 		owner.becomes(going.Key, task.Ended)
 		waitFor(t, "its spend", func() bool { p = owner.page("cto"); return p.Spend.Today.Runs >= 2 })
 		if sp := p.Spend; sp.Today.CostUSD == nil || *sp.Week.CostUSD != *sp.Today.CostUSD || sp.Thirty.Tokens != sp.Today.Tokens ||
-			sp.Week.From.Sub(sp.Thirty.From.Time) != 23*24*time.Hour || sp.Today.From.Sub(sp.Week.From.Time) != 6*24*time.Hour {
+			sp.Week.From.Sub(sp.Thirty.From.Time) != 23*24*time.Hour || sp.Today.From.Sub(sp.Week.From.Time) != 6*24*time.Hour || *sp.Days[6].CostUSD != *sp.Today.CostUSD || sp.Days[0].Runs != 0 || p.Outcome.Succeeded != sp.Week.Runs-1 {
 			t.Errorf("its spend is %+v", sp)
 		}
 
+		if sum := owner.summary("cto"); sum.Session == nil || sum.Session.Run != nil || !strings.EqualFold(sum.Session.Key, d.SessionKey) || sum.Session.LastMessage == nil ||
+			sum.Outcome.Succeeded < 1 || *sum.Spend.Days[6].CostUSD != *p.Spend.Today.CostUSD {
+			t.Errorf("after the run the list has %+v", sum)
+		}
 		calls := h.runtime.Calls("agents.list")
 		_ = h.runtime.Close()
 		waitFor(t, "the gateway to be offline", func() bool { return s.Gateway.Status().ConnectedAt == nil })
 		away := owner.page("cto")
-		if away.Presence.State != agent.Offline || away.Presence.Reason == "" || away.Runs != nil || away.Sessions != nil || away.Runtime != nil {
+		if away.Presence.State != agent.Offline || away.Presence.Reason == "" || away.Sessions != nil || away.Runtime != nil {
 			t.Errorf("without the runtime: %+v", away)
 		}
 		if len(away.Tasks.Last) != 4 || len(away.Standups) != 1 || *away.Spend.Today.CostUSD != *p.Spend.Today.CostUSD || len(away.Failures) == 0 || calls == 0 {
 			t.Errorf("Wardroom's own records are missing: %+v", away)
+		}
+		if sum := owner.summary("cto"); sum.Session != nil || sum.Tasks != p.Tasks.Load || sum.Standup == nil || *sum.Spend.Today.CostUSD != *p.Spend.Today.CostUSD {
+			t.Errorf("without the runtime the list has %+v", sum)
 		}
 	})
 }

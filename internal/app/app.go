@@ -16,19 +16,24 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/agent"
+	"wardroom/internal/approval"
 	"wardroom/internal/archive"
 	"wardroom/internal/dispatch"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
+	"wardroom/internal/limit"
 	"wardroom/internal/mirror"
 	"wardroom/internal/pairing"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/web"
+	"wardroom/internal/receipt"
 	"wardroom/internal/retention"
 	"wardroom/internal/schedule"
 	"wardroom/internal/schema"
@@ -82,7 +87,14 @@ type App struct {
 	Pairing   *pairing.Service
 	Settings  *settings.Service
 	Dispatch  *dispatch.Service
+	Receipts  *receipt.Service
+	Limits    *limit.Service
 	Trouble   *trouble.Service
+	Logins    *trouble.Logins
+	Files     *trouble.Files
+	Models    *trouble.Models
+	Holds     *hold.Service
+	Approvals *approval.Service
 	Gateway   *gateway.Client
 	Mirror    *mirror.Follower
 	Queue     *job.Queue // timers and short jobs
@@ -91,6 +103,7 @@ type App struct {
 	StandupQueue  *job.Queue
 	DispatchQueue *job.Queue // waits for runs of dispatched tasks, which can take hours
 	StopQueue     *job.Queue // stops runs that nobody waits for any more
+	HoldQueue     *job.Queue // holds and releases agents in the runtime
 	DB            *db.DB
 	API           *web.API
 
@@ -218,21 +231,25 @@ func (a *App) wire() error {
 func (a *App) wireRuntime() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Mirror = &mirror.Follower{Runtime: a.Gateway}
+	a.wireHolds()
 	a.wireSessions()
 	a.wireUsage()
-	a.Sessions.Noted = a.Usage.OfTranscripts
+	a.Sessions.Noted, a.Usage.Read = a.Usage.OfTranscripts, a.Sessions.WatchLoops
 	a.Archive = &archive.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Lists: &a.Mirror.Sessions, Senders: a.Sessions.Senders,
 		Away: func(err error) bool { return a.outage.notice("the archive of sessions", err) },
 	}
 	a.wireAgents()
 	a.wireSchedules()
-	a.Mirror.Readers = []func(mirror.Event){a.Sessions.Receive, a.Schedules.Receive}
+	a.wireApprovals()
+	a.wireTrouble()
+	a.Mirror.Readers = []func(mirror.Event){a.Sessions.Receive, a.Schedules.Receive, a.Usage.Receive, a.Approvals.Receive, a.Models.Receive}
 	stops := a.newStopper()
+	a.wireLimits()
 	a.StandupQueue = a.newQueue(standupWorkers)
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.StandupQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now,
-		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
+		Members: a.standupMembers, Held: a.Holds.Check, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Decided: a.standupDecided, Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
 		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, RecordUsage: a.noteStandup,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
@@ -244,17 +261,14 @@ func (a *App) wireRuntime() {
 	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
 	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.wireDispatch(stops)
-	a.Trouble = &trouble.Service{
-		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
-		Away: func(err error) bool { return a.outage.notice("the state of the gateway", err) },
-	}
+	a.wireReceipts()
 }
 
 // plan registers the timers of the main queue. The names of the timers are keys in
 // the database and must not change.
 func (a *App) plan() error {
 	now := a.opts.Now
-	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: a.cfg.Timezone, Policies: a.policies()}
+	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: a.cfg.Timezone, Policies: a.policies(), Days: func(ctx context.Context) (map[string]int, error) { return a.Settings.Days(ctx) }}
 	nightly, err := a.Retention.Timer()
 	if err != nil {
 		return fmt.Errorf("TIMEZONE: %w", err)
@@ -267,14 +281,20 @@ func (a *App) plan() error {
 		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
 		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
 		{Name: "notice tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},
+		{Name: "make receipts of tasks", Every: 5 * time.Second, Do: a.Receipts.Refresh},
 		{Name: "notice tasks that stay in review", Every: 10 * time.Second, Do: a.Tasks.WatchReviews},
 		{Name: "index texts of new tasks", Every: 5 * time.Second, Do: a.Tasks.IndexTexts},
+		{Name: "end periods of limits", Every: 10 * time.Second, Do: a.Limits.EndPeriods},
 		{Name: "write cards of tasks", Every: time.Minute, Do: a.Tasks.BackfillCards},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
+		{Name: "end questions of agents and deliver answers", Every: 5 * time.Second, Do: a.Approvals.Tend},
+		{Name: "continue holds of agents", Every: 5 * time.Second, Do: a.Holds.Continue},
+		{Name: "notice logins of agents that end", Every: 5 * time.Minute, Do: a.Logins.Check},
+		{Name: "notice files of agents that are almost too long", Every: 5 * time.Minute, Do: a.Files.Check},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
 		{Name: "purge idempotency keys", Every: 10 * time.Minute, Do: func(ctx context.Context) error { return once.Purge(ctx, a.DB, now()) }},
-		{Name: "purge set-up tokens", Every: 10 * time.Minute, Do: a.Accounts.PurgeSetupTokens},
+		{Name: "purge set-up tokens", Every: 10 * time.Minute, Do: a.Accounts.PurgeExpired},
 		nightly,
 	}
 	return nil
@@ -284,7 +304,7 @@ func (a *App) plan() error {
 func (a *App) wireUsage() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Usage = &usage.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Lists: &a.Mirror.Sessions, Publish: a.publish, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Lists: &a.Mirror.Sessions, Publish: a.publish, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask, Tasks: a.taskLabels, BoardChanges: boardChanges,
 		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
 	}
 }
@@ -295,6 +315,7 @@ func (a *App) wireSchedules() {
 	a.Schedules = &schedule.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
 		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, Publish: a.publish,
+		Held: a.Holds.Check, HeldFaults: []*fault.Error{hold.ErrHeld}, MakeTask: a.makeRunTask,
 	}
 }
 
@@ -316,16 +337,21 @@ func (a *App) mount() error {
 	a.Search.Mount(a.API)
 	a.Standups.Mount(a.API)
 	a.Agents.Mount(a.API)
+	a.Holds.Mount(a.API)
 	a.Pairing.Mount(a.API)
 	a.Settings.Mount(a.API)
 	a.Sessions.Mount(a.API)
 	a.Archive.Mount(a.API)
 	a.Schedules.Mount(a.API)
 	a.Dispatch.Mount(a.API)
+	a.Receipts.Mount(a.API)
+	a.Approvals.Mount(a.API)
 	a.Inbox.Mount(a.API)
 	a.Usage.Mount(a.API)
+	a.Limits.Mount(a.API)
 	a.Events.Mount(a.API)
 	a.Retention.Mount(a.API)
+	a.newTools().Mount(a.API)
 	return a.mountDashboard()
 }
 
@@ -387,10 +413,14 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Settings.Run(inner) })
 	g.Go(func() error { return a.Pairing.Run(inner) })
 	g.Go(func() error { return a.Trouble.Run(inner) })
+	g.Go(func() error { return a.Approvals.Run(inner) })
+	g.Go(func() error { return a.Holds.Run(inner) })
+	g.Go(func() error { return a.Models.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
 	g.Go(func() error { return a.StandupQueue.Run(inner) })
 	g.Go(func() error { return a.DispatchQueue.Run(inner) })
 	g.Go(func() error { return a.StopQueue.Run(inner) })
+	g.Go(func() error { return a.HoldQueue.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })
 	g.Go(func() error { a.publishGatewayState(inner); return nil })

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/app"
+	"wardroom/internal/approval"
 	"wardroom/internal/dispatch"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
@@ -18,6 +20,9 @@ import (
 func (c *contract) readiness() map[string]func(context.Context, *app.App) (target string, err error) {
 	rotation := pairingPath + "/rotate"
 	return map[string]func(context.Context, *app.App) (string, error){
+		"delete-auth-me-sessions-by-id": func(context.Context, *app.App) (string, error) {
+			return "/api/v1/auth/me/sessions/current", nil
+		},
 		"patch-tasks-by-id": func(ctx context.Context, a *app.App) (string, error) {
 			key, err := c.assigned(ctx, a)
 			return "/api/v1/tasks/" + key, err
@@ -49,6 +54,23 @@ func (c *contract) readiness() map[string]func(context.Context, *app.App) (targe
 				return "", err
 			}
 			return fmt.Sprintf("/api/v1/standups/%s/reports/%s", s.ID, s.Reports[0].AgentID), nil
+		},
+		"post-agents-by-agent-id-release": func(ctx context.Context, a *app.App) (string, error) {
+			return "/api/v1/agents/coo/release", a.DB.Tx(ctx, func(tx *db.Tx) error { return a.Holds.HoldIn(ctx, tx, "coo", "To be released") })
+		},
+		"post-questions": func(ctx context.Context, a *app.App) (string, error) {
+			return "/api/v1/questions", c.letAsk(ctx, a)
+		},
+		"post-questions-by-id-withdraw": func(ctx context.Context, a *app.App) (string, error) {
+			if err := c.letAsk(ctx, a); err != nil {
+				return "", err
+			}
+			by, err := a.Accounts.Authenticate(ctx, c.agentKey)
+			if err != nil {
+				return "", err
+			}
+			q, _, err := a.Approvals.Ask(actor.With(ctx, by), approval.Ask{Question: db.NewID()})
+			return "/api/v1/questions/" + q.ID + "/withdraw", err
 		},
 		"post-agentrt-pairing-rotate": func(ctx context.Context, a *app.App) (string, error) {
 			_, made, err := a.Pairing.Start(ctx)
@@ -85,13 +107,33 @@ func (c *contract) ready(op route) string {
 	return target
 }
 
-// assigned creates a task of an agent, and reactivates an agent if all are deactivated.
+// letAsk gives the asking agent a valid key and leaves none of its questions waiting.
+func (c *contract) letAsk(ctx context.Context, a *app.App) error {
+	err := a.DB.Tx(ctx, func(tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM approvals WHERE author_id <> ''`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE users SET active = TRUE, role = 'agent', agent_id = COALESCE(agent_id, 'asker') WHERE id = ?`, c.asker)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	k, err := a.Accounts.MakeKey(ctx, c.asker, account.NewKey{Name: db.NewID()})
+	c.agentKey = k.Secret
+	return err
+}
+
+// assigned creates a task of an agent, reactivates an agent if all are deactivated, and releases held ones.
 func (c *contract) assigned(ctx context.Context, a *app.App) (key string, err error) {
 	agentID := ""
 	err = a.DB.Tx(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE users SET active = TRUE
 			WHERE NOT EXISTS (SELECT 1 FROM users WHERE active AND role = 'agent') AND id = (SELECT MIN(id) FROM users WHERE role = 'agent')`)
 		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE agent_holds SET state = 'released', released_at = since WHERE released_at IS NULL`); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, `SELECT agent_id FROM users WHERE active AND role = 'agent' ORDER BY id LIMIT 1`).Scan(&agentID)

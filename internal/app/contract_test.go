@@ -13,11 +13,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"wardroom/internal/account"
 	"wardroom/internal/app"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -66,6 +70,8 @@ type contract struct {
 	days          int // how many days before today the next standup to report to is opened
 	operations    []route
 	token         string
+	asker         string              // ID of the agent that may use the operations for agents
+	agentKey      string              // its key
 	names         map[string][]string // known names, by the first segment of their path
 	next          map[string]string   // query of a further page, by path
 	places        []string            // paths of things with several names in their path
@@ -74,6 +80,7 @@ type contract struct {
 	changes       string              // the query that now uses
 	before        string              // state after the last request
 	hash          string              // password hash of the owner
+	device        string              // ID of the token
 	good, refused map[string]int
 }
 
@@ -109,6 +116,19 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 		names["inbox"] = append(names["inbox"], h.raise(s.App, fmt.Sprint("contract/", n)).ID)
 	}
 	names["archive"] = []string{owner.archived(names["sessions"][0], isWhole).ID}
+	h.runtime.AskApproval(demo.Command{AgentID: "cto", SessionKey: names["sessions"][0], RunID: "contract", Text: "git push", Directory: "/srv"})
+	h.runtime.AskQuestion("cto", names["sessions"][0], "", 0, map[string]any{"questionId": "q", "header": "Q", "question": "Which?", "options": []map[string]any{{"label": "A"}}})
+	for _, kind := range []string{"approvals", "questions"} {
+		waitFor(t, kind, func() bool {
+			for _, asked := range decode[[]struct{ ID string }](owner.get("/api/v1/" + kind).want(http.StatusOK)) {
+				names[kind] = []string{asked.ID}
+			}
+			return len(names[kind]) > 0
+		})
+	}
+	asking, _ := owner.key("cto@example.com", map[string]any{"name": "questions"})
+	asker := decode[struct{ ID string }](asking.get("/api/v1/auth/me").want(http.StatusOK)).ID
+	device := decode[[]account.Device](owner.get("/api/v1/auth/me/sessions").want(http.StatusOK))[0].ID
 	s.stop()
 
 	a := h.build()
@@ -118,7 +138,8 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 		a.DB.Rehearse() // makes the engine repeat transactions
 	}
 	c := &contract{
-		document: readDocument(t, a.API.Document()), t: t, letIn: func() { letIn(t, a) }, handler: a.Handler(), db: a.DB, app: a, token: owner.token,
+		device:   device,
+		document: readDocument(t, a.API.Document()), t: t, letIn: func() { letIn(t, a) }, handler: a.Handler(), db: a.DB, app: a, token: owner.token, asker: asker, agentKey: asking.token,
 		names: names, next: map[string]string{}, tags: map[string]string{}, good: map[string]int{}, refused: map[string]int{},
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.Paths)) {
@@ -183,6 +204,24 @@ func (c *contract) try(rt *rapid.T, op route) {
 	}
 	c.good[op.ID]++
 	c.learn(op, r, res)
+	if strings.HasPrefix(op.ID, "delete-auth-me-sessions") {
+		c.signInAgain()
+	}
+}
+
+// signInAgain restores the owner's sign-ins after a sign-out, so that the token works again.
+func (c *contract) signInAgain() {
+	ctx := context.Background()
+	err := c.db.Tx(ctx, func(tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO sign_ins (id, user_id, user_agent, created_at, last_used_at, expires_at)
+			SELECT ?, id, '', created_at, created_at, ? FROM users WHERE role = 'owner' ON CONFLICT (id) DO NOTHING`, c.device, time.Now().Add(time.Hour))
+		return err
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.before = c.now()
 }
 
 // forgetLogins ends the lockout after failed logins and restores the owner's email and
@@ -282,8 +321,8 @@ func (c *contract) tryAll(t *testing.T) {
 
 // met reports whether an operation had both an accepted and a refused request.
 func (c *contract) met(op route) bool {
-	// There is an owner and no demo, so these are always refused.
-	once := op.path == "/api/v1/auth/setup" || op.path == "/api/v1/auth/link"
+	// There is an owner and no demo, and an answer needs the digest of what it answers, so these are always refused.
+	once := op.path == "/api/v1/auth/setup" || op.path == "/api/v1/auth/link" || strings.HasSuffix(op.path, "/answer")
 	return (c.good[op.ID] > 0 || once) && c.refused[op.ID] > 0
 }
 
@@ -374,7 +413,11 @@ func (c *contract) draw(rt *rapid.T, op route) request {
 	g := generator{rt, c, op, rapid.Bool().Draw(rt, "broken")}
 	r := request{method: op.method, header: http.Header{}}
 	if op.Permission != "public" {
-		r.header.Set("Authorization", "Bearer "+c.token)
+		token := c.token
+		if op.Permission == string(actor.UseTools) {
+			token = c.agentKey
+		}
+		r.header.Set("Authorization", "Bearer "+token)
 		if g.spoil("token", 12) {
 			r.header.Set("Authorization", rapid.SampledFrom([]string{"", "Bearer", "Bearer x.y.z", "Basic eDp5"}).Draw(rt, "authorization"))
 		}

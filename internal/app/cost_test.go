@@ -65,6 +65,8 @@ func TestTaskCostsWhatTheLedgerSays(t *testing.T) {
 		owner := s.login(ownerEmail)
 		owner.hire("cto")
 		made := owner.handed("cto", "Look")
+		owner.post("/api/v1/projects", map[string]any{"key": "WEB", "name": "Website"}).want(http.StatusCreated)
+		made = decode[task.Task](owner.patch("/api/v1/tasks/"+made.Key, map[string]any{"project_id": "WEB"}).want(http.StatusOK))
 		before := owner.get("/api/v1/tasks").want(http.StatusOK)
 		etag := before.header.Get("ETag")
 		owner.send(http.MethodGet, "/api/v1/tasks", nil, "If-None-Match", etag).want(http.StatusNotModified)
@@ -96,5 +98,11 @@ func TestTaskCostsWhatTheLedgerSays(t *testing.T) {
 			t.Errorf("the cost changed the version to %d from %d", last.Version, made.Version)
 		}
 		owner.tells(made.Key, "task.spent")
+		for group, want := range map[string][2]string{"task": {made.Key, "Look"}, "project": {"WEB", "Website"}} {
+			g := owner.usage("group=" + group + "&bars=true").Groups[0]
+			if g.Key == nil || g.Name == nil || *g.Key != want[0] || *g.Name != want[1] || *g.CostUSD != *last.CostUSD {
+				t.Errorf("by %s: %+v, want %v with the cost %v", group, g, want, last.CostUSD)
+			}
+		}
 	})
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"wardroom/internal/account"
+	"wardroom/internal/archive"
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -40,6 +42,9 @@ type DemoOptions struct {
 	// If Still is set, the agents only answer requests. By default they also work on
 	// their own.
 	Still bool
+	// Timezone is the IANA name of the zone in which the team works. It takes effect at the first
+	// start only, because the history depends on it. Empty means UTC.
+	Timezone string
 }
 
 // Demo is Wardroom with the built-in team of agents, ready to run.
@@ -63,6 +68,8 @@ type demoState struct {
 	// Began is the time of the first start. The dates on the sample board are
 	// relative to it.
 	Began time.Time `json:"began,omitzero"`
+	// Timezone is DemoOptions.Timezone of the first start.
+	Timezone string `json:"timezone,omitempty"`
 	// Past lists the periods in which the agents worked, before the first start and
 	// between later starts. The sessions of these periods are generated from this
 	// list, so they are the same at every start.
@@ -79,7 +86,7 @@ var ErrSettings = errors.New("settings")
 // an owner, the agents' accounts and a sample board. If the folder exists, NewDemo
 // reuses its data.
 func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error) {
-	state, err := loadDemoState(o.Dir)
+	state, err := loadDemoState(o.Dir, o.Timezone)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +132,8 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	if d.App, err = New(ctx, cfg, log, Options{Demo: true, Cost: bcrypt.MinCost}); err != nil {
 		return nil, errors.Join(err, d.Runtime.Close())
 	}
-	d.App.Archive.Pace.Call = archivePace
+	d.App.Archive.Pace = archivePace()
+	first := !state.Filled
 	if err := d.prepare(ctx, &state, &board); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -137,15 +145,19 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	}
 	keys.Store(&state.Keys)
 	if !o.Still {
+		if err := d.ask(ctx, first, o.Work); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
 		d.Runtime.StartBackgroundWork(rest, fmt.Sprintf("%s %d", state.Began.Format(time.RFC3339), len(state.Past)))
 	}
 	return d, nil
 }
 
-// archivePace is the delay between the archive's requests to the demo runtime. It is
-// short, because the runtime has no other load and its two weeks of history should be
-// searchable right away.
-const archivePace = 20 * time.Millisecond
+// archivePace returns the pace of the archive's requests to the demo runtime. It is fast, because the runtime has no
+// other load and its two weeks of history should be searchable right away.
+func archivePace() archive.Pace {
+	return archive.Pace{Pass: 200 * time.Millisecond, Call: 20 * time.Millisecond}
+}
 
 // rest is roughly how long the demo's agents pause between runs. With this pause, three
 // hours of the running demo cost about as much as a day in the generated history.
@@ -213,6 +225,7 @@ func demoConfig(o DemoOptions, s demoState) (config.Config, error) {
 	raw := config.Raw{
 		Host: o.Host, Port: o.Port, JWTSecret: config.Secret(s.JWTSecret), GatewayToken: config.Secret(s.GatewayToken),
 		StandupAgentTimeout: "30s", GatewayScopes: "operator.read,operator.write,operator.admin",
+		Timezone: cmp.Or(s.Timezone, "UTC"),
 	}
 	raw.DataDir = o.Dir
 	if !s.Filled { // afterwards the owner exists, and these settings would cause a warning
@@ -231,13 +244,13 @@ func demoConfig(o DemoOptions, s demoState) (config.Config, error) {
 func demoFile(dir string) string { return filepath.Join(dir, "demo.json") }
 
 // loadDemoState reads a demo's saved state, or generates the state on first start.
-func loadDemoState(dir string) (demoState, error) {
+func loadDemoState(dir, timezone string) (demoState, error) {
 	var s demoState
 	data, err := os.ReadFile(demoFile(dir))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		now := clock.Now()
-		return demoState{JWTSecret: random(48), GatewayToken: random(24), Password: random(8), Began: now, Past: firstPast(now)}, nil
+		return demoState{JWTSecret: random(48), GatewayToken: random(24), Password: random(8), Began: now, Timezone: timezone, Past: firstPast(now)}, nil
 	case err != nil:
 		return s, fmt.Errorf("read the demo's secrets: %w", err)
 	}

@@ -28,27 +28,35 @@ type demoTask struct {
 	blocked      string // why it is blocked; empty if it is not
 	blockedDays  int
 	tags         []task.Tag
-	dueDays      int // due in this many days; 0 is no due date
+	dueDays      int    // due in this many days; 0 is no due date
+	above        string // the title of the task before which someone put it on the board
 	about        string
+	done         string         // what the agent reported before the owner approved the task; empty if a person did it
+	checks       []task.Command // that the agent must run
+	first, back  string         // what the agent reported first, and why the owner sent that back; empty if it was not
 }
 
 // demoTasks returns the tasks on the sample board: a plausible week of work for a small
 // product team.
 func demoTasks() []demoTask {
 	return []demoTask{
-		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, daysAgo: 9, status: task.Done, movedHours: 9, tags: []task.Tag{"security"}, about: "Tokens expire after an hour and are renewed while the user is active.\n\n- [x] the service\n- [x] the app\n- [x] sign out everywhere"},
-		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, daysAgo: 5, status: task.InProgress, movedHours: 44, tags: []task.Tag{"search", "customers"}, dueDays: 1, about: "Three customers with more than 50,000 documents wait **three seconds** for search results.\n\n```\nsearch_documents   p95 2911 ms\n```"},
-		{agent: "cto", title: "Restore a backup to a new machine", kind: task.Plain, priority: task.Medium, daysAgo: 8, status: task.Todo, movedHours: 120, tags: []task.Tag{"operations"}, dueDays: 6},
-		{agent: "cto", title: "Renew the signing certificate", kind: task.Plain, priority: task.High, daysAgo: 8, status: task.InProgress, movedHours: 150, blocked: "The card on file at the certificate authority has expired", blockedDays: 6, tags: []task.Tag{"security", "release"}, dueDays: 9, about: "It expires in nine days. After that, no release can be signed."},
+		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, daysAgo: 9, status: task.Done, movedHours: 9, tags: []task.Tag{"security"}, checks: []task.Command{"go test ./auth/... ./app/..."}, done: "Tokens expire after an hour and renew while the user is active, in the service and in the app. “Sign out everywhere” ends all sessions within a second. All tests pass.", about: "Tokens expire after an hour and are renewed while the user is active.\n\n- [x] the service\n- [x] the app\n- [x] sign out everywhere"},
+		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, daysAgo: 5, status: task.InProgress, movedHours: 44, tags: []task.Tag{"search", "customers"}, dueDays: 1, above: "Launch page for shared workspaces", about: "Three customers with more than 50,000 documents wait **three seconds** for search results.\n\n```\nsearch_documents   p95 2911 ms\n```"},
+		{agent: "cto", title: "Restore a backup to a new machine", kind: task.Plain, priority: task.Medium, daysAgo: 8, status: task.Todo, movedHours: 120, tags: []task.Tag{"operations"}, dueDays: 6, checks: []task.Command{"bin/restore latest --verify"}},
+		{agent: "cto", title: "Renew the signing certificate", kind: task.Plain, priority: task.High, daysAgo: 8, status: task.InProgress, movedHours: 180, blocked: "The card on file at the certificate authority has expired", blockedDays: 7, // escalated by each past standup, at any time of day
+			tags: []task.Tag{"security", "release"}, dueDays: 9, about: "The certificate expires on the due date. After that, no release can be signed."},
 		{agent: "cto", title: "Drop support for the old export format", kind: task.Improvement, priority: task.Low, daysAgo: 12, status: task.Backlog, movedHours: 216},
-		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, daysAgo: 10, status: task.Review, movedHours: 31, tags: []task.Tag{"customers"}, dueDays: -1},
-		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 6, status: task.InProgress, movedHours: 40, tags: []task.Tag{"workspaces"}, dueDays: 3, about: "Cover the problem, the target users, the permissions, and what is **not** in scope yet."},
-		{agent: "cpo", title: "Decide what the free plan includes", kind: task.Research, priority: task.Medium, daysAgo: 7, status: task.Todo, movedHours: 90, blocked: "Waiting for the cost per workspace from the CTO", blockedDays: 1, tags: []task.Tag{"prices"}, dueDays: 5},
-		{agent: "cpo", title: "Triage the feature requests from October", kind: task.Plain, priority: task.Low, daysAgo: 11, status: task.Done, movedHours: 21},
+		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, daysAgo: 10, status: task.Review, movedHours: 31, tags: []task.Tag{"customers"}, dueDays: -1, checks: []task.Command{"bin/lint-docs interviews/summary.md"}},
+		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 6, status: task.InProgress, movedHours: 40, tags: []task.Tag{"workspaces"}, dueDays: 3, above: "Launch page for shared workspaces", about: "Cover the problem, the target users, the permissions, and what is **not** in scope yet."},
+		{agent: "cpo", title: "Decide what the free plan includes", kind: task.Research, priority: task.Medium, daysAgo: 7, status: task.Todo, movedHours: 90, blocked: "Waiting for the cost per workspace from the CTO", blockedDays: 1, tags: []task.Tag{"prices"}, dueDays: 5, above: "Restore a backup to a new machine"},
+		{
+			agent: "cpo", title: "Triage the feature requests from October", kind: task.Plain, priority: task.Low, daysAgo: 11, status: task.Done, movedHours: 21, checks: []task.Command{"bin/check-triage requests/october.csv"},
+			first: "All 112 requests have a label, and the check passes. 41 ask for sharing with clients.", back: "You changed the labels after the check. Please run it again.", done: "The check found one request without a label after my last change. I labeled it, and all 112 pass now.",
+		},
 		{agent: "cmo", title: "Announce short-lived tokens in the changelog", kind: task.Plain, priority: task.Medium, daysAgo: 5, status: task.Todo, movedHours: 40},
 		{agent: "cmo", title: "Launch page for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 7, status: task.InProgress, movedHours: 42, tags: []task.Tag{"workspaces", "launch"}, dueDays: 8},
 		{agent: "cmo", title: "November newsletter", kind: task.Plain, priority: task.Medium, daysAgo: 9, status: task.Done, movedHours: 12, tags: []task.Tag{"launch"}},
-		{agent: "cmo", title: "Home page prices differ from invoices", kind: task.Bug, priority: task.Urgent, daysAgo: 4, status: task.Todo, movedHours: 8, tags: []task.Tag{"prices"}, dueDays: 1},
+		{agent: "cmo", title: "Home page prices differ from invoices", kind: task.Bug, priority: task.Urgent, daysAgo: 4, status: task.Todo, movedHours: 8, tags: []task.Tag{"prices"}, dueDays: 1, above: "Restore a backup to a new machine"},
 		{agent: "coo", title: "Agree on service hours with the support partner", kind: task.Plain, priority: task.Medium, daysAgo: 6, status: task.InProgress, movedHours: 46},
 		{agent: "cto", title: "Rate-limit anonymous searches", kind: task.Feature, priority: task.Medium, daysAgo: 4, status: task.Done, told: 1, tags: []task.Tag{"search", "security"}},
 		{agent: "coo", title: "Move the mailing list to the new provider", kind: task.Plain, priority: task.Medium, daysAgo: 4, status: task.Done, told: 2, tags: []task.Tag{"operations"}},
@@ -118,7 +126,7 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []demoStep{{now.Sub(remembered(now)), d.past.Usage.Follow}}
+	steps := []demoStep{{now.Sub(d.remembered(now)), d.past.Usage.Follow}}
 	add := func(age time.Duration, do func(context.Context, *task.Service) error) {
 		steps = append(steps, demoStep{age, func(ctx context.Context) error { return do(ctx, d.past.Tasks) }})
 	}
@@ -134,7 +142,7 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 			if keys[t.title] != "" {
 				return nil
 			}
-			n := task.New{Title: t.title, Description: t.about, Type: t.kind, Priority: t.priority, Tags: t.tags, Assignee: &t.agent, Status: task.Backlog}
+			n := task.New{Title: t.title, Description: t.about, Type: t.kind, Priority: t.priority, Tags: t.tags, Assignee: &t.agent, Status: task.Backlog, Checks: t.checks}
 			if t.dueDays != 0 {
 				n.DueAt = clock.Ptr(now.AddDate(0, 0, t.dueDays))
 			}
@@ -154,7 +162,10 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 			add(moved, func(ctx context.Context, s *task.Service) error { return d.deliver(ctx, s, t, keys[t.title]) })
 			continue
 		}
-		change(moved, t.title, task.Change{Status: &t.status})
+		if t.back != "" {
+			d.sendBack(add, t, now.Add(-moved-since), keys)
+		}
+		d.finish(add, t, moved, keys)
 	}
 	d.tie(add, keys)
 	for _, said := range demoTalk() {
@@ -168,6 +179,65 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	}
 	slices.SortStableFunc(steps, func(a, b demoStep) int { return cmp.Compare(b.age, a.age) })
 	return steps, nil
+}
+
+// finish adds how a task gets to its column. What its agent has reported as done, the owner approves.
+func (d *Demo) finish(add func(time.Duration, func(context.Context, *task.Service) error), t demoTask, moved time.Duration, keys map[string]string) {
+	reported := t.done != ""
+	if reported {
+		add(moved+40*time.Minute, func(ctx context.Context, s *task.Service) error { return d.deliver(ctx, s, t, keys[t.title]) })
+	}
+	add(moved, func(ctx context.Context, s *task.Service) error {
+		return d.asOwner(ctx, reported, func(ctx context.Context) error { return t.arrive(ctx, s, keys) })
+	})
+}
+
+// sendBack adds that an agent reported a task as done on the first day of its work, and that the owner sent
+// it back. A task that has been reported before is left alone.
+func (d *Demo) sendBack(add func(time.Duration, func(context.Context, *task.Service) error), t demoTask, began time.Time, keys map[string]string) {
+	// The first session begins before 10:00, or when the task was started, and takes up to 75 minutes.
+	at := demo.Midnight(began.In(d.App.cfg.Timezone)).Add(10 * time.Hour)
+	if at.Before(began) {
+		at = began
+	}
+	at = at.Add(100 * time.Minute)
+	reported := func(ctx context.Context) (n int, err error) {
+		r, ok, err := d.past.Receipts.Get(ctx, keys[t.title])
+		if ok {
+			n = 1 + len(r.Earlier)
+		}
+		return n, err
+	}
+	add(d.began.Sub(at), func(ctx context.Context, s *task.Service) error {
+		if n, err := reported(ctx); n > 0 || err != nil {
+			return err
+		}
+		t := t
+		t.done = t.first
+		return d.deliver(ctx, s, t, keys[t.title])
+	})
+	add(d.began.Sub(at.Add(30*time.Minute)), func(ctx context.Context, s *task.Service) error {
+		if n, err := reported(ctx); n > 1 || err != nil {
+			return err
+		}
+		return d.asOwner(ctx, true, func(ctx context.Context) error {
+			_, err := s.SendBack(ctx, keys[t.title], task.Return{Text: t.back})
+			if errors.Is(err, task.ErrNotInReview) { // an interrupted start has done so
+				return nil
+			}
+			return err
+		})
+	})
+}
+
+// arrive moves a task to its column, and to its place there. The keys of the tasks are by title.
+func (t demoTask) arrive(ctx context.Context, s *task.Service, keys map[string]string) error {
+	c := task.Change{Status: &t.status}
+	if t.above != "" {
+		c.Position = &task.Place{Before: new(keys[t.above])}
+	}
+	_, err := s.Update(ctx, keys[t.title], c, nil)
+	return err
 }
 
 // taskKeys returns the keys of the tasks that exist already, by title.
@@ -222,26 +292,25 @@ func (d *Demo) plan(ctx context.Context, s *task.Service, key string) error {
 type demoComment struct {
 	ago            time.Duration
 	title          string // of the task
-	place          int    // index among the task's comments
 	agentID, words string
 }
 
 // demoTalk returns the comments on the sample board.
 func demoTalk() []demoComment {
 	return []demoComment{
-		{20 * time.Hour, "Decide what the free plan includes", 0, "cpo", "@cto, how much does a workspace cost us per month? I need that to decide what can be free."},
-		{19 * time.Hour, "Decide what the free plan includes", 1, "cto", "@cpo, I have the storage cost but not the agents' share. You'll get a number on Monday."},
-		{17 * time.Hour, "Search answers take 3 s on large workspaces", 0, "cto", "The query scans the whole table. An index on `workspace_id, updated_at` cuts it from 2.9 s to **38 ms** and takes 84 MB."},
-		{16 * time.Hour, "Search answers take 3 s on large workspaces", 1, "coo", "I told the three customers that we are working on it."},
-		{40 * time.Hour, "Renew the signing certificate", 0, "cto", "We could use a prepaid account instead of a card, but I can't approve the payment. @coo, can you?"},
-		{30 * time.Hour, "Interview five customers about onboarding", 0, "cpo", "All five interviews are done. 91% create a workspace, but only 54% get past the import. My notes are ready for review."},
+		{20 * time.Hour, "Decide what the free plan includes", "cpo", "@cto, how much does a workspace cost us per month? I need that to decide what can be free."},
+		{19 * time.Hour, "Decide what the free plan includes", "cto", "@cpo, I have the storage cost but not the agents' share. You'll get a number on Monday."},
+		{17 * time.Hour, "Search answers take 3 s on large workspaces", "cto", "The query scans the whole table. An index on `workspace_id, updated_at` cuts it from 2.9 s to **38 ms** and takes 84 MB."},
+		{16 * time.Hour, "Search answers take 3 s on large workspaces", "coo", "I told the three customers that we are working on it."},
+		{40 * time.Hour, "Renew the signing certificate", "cto", "We could use a prepaid account instead of a card, but I can't approve the payment. @coo, can you?"},
+		{30 * time.Hour, "Interview five customers about onboarding", "cpo", "All five interviews are done. 91% create a workspace, but only 54% get past the import. My notes are ready for review."},
 	}
 }
 
 // comment adds a comment to a task unless the task has that comment already.
 func (d *Demo) comment(ctx context.Context, s *task.Service, key string, said demoComment) error {
-	t, err := s.Get(ctx, key)
-	if err != nil || int(t.Comments) > said.place {
+	made, err := s.Comments(ctx, key, page.Want{Query: page.Query{Limit: 100}})
+	if err != nil || slices.ContainsFunc(made.Rows, func(c task.Comment) bool { return c.Body == said.words }) {
 		return err
 	}
 	return d.as(ctx, said.agentID, func(ctx context.Context) error {
@@ -252,9 +321,9 @@ func (d *Demo) comment(ctx context.Context, s *task.Service, key string, said de
 
 // deliver makes an agent report its task as done, which moves the task to review.
 func (d *Demo) deliver(ctx context.Context, s *task.Service, t demoTask, key string) error {
-	p := assignment{key: key, title: t.title}.plan(t.agent)
+	text := cmp.Or(t.done, assignment{key: key, title: t.title}.plan(t.agent).done)
 	return d.as(ctx, t.agent, func(ctx context.Context) error {
-		_, err := s.Report(ctx, key, task.Report{Kind: task.Finished, Text: p.done})
+		_, err := s.Report(ctx, key, task.Report{Kind: task.Finished, Text: text})
 		return err
 	})
 }
@@ -265,6 +334,18 @@ func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) 
 		_, err := s.Claim(ctx, key, task.ClaimOptions{Lease: 24 * time.Hour})
 		return err
 	})
+}
+
+// asOwner calls a function with the owner as the actor, or with the one in ctx if is is false.
+func (d *Demo) asOwner(ctx context.Context, is bool, do func(context.Context) error) error {
+	by := actor.Actor{Role: actor.Owner}
+	if !is {
+		return do(ctx)
+	}
+	if err := d.App.DB.QueryRow(ctx, `SELECT id, name FROM users WHERE email = ?`, DemoOwner).Scan(&by.ID, &by.Name); err != nil {
+		return err
+	}
+	return do(actor.With(ctx, by))
 }
 
 // as calls a function with an agent as the actor. It does nothing if the agent has no

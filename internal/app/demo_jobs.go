@@ -20,7 +20,7 @@ func demoJobs() []demo.Job {
 		)},
 		{
 			AgentID: "cto", Name: "Check the backup", What: "Restores the latest backup to a clean machine.", Expr: "15 2 * * *", Ask: "Restore the latest backup and check the row counts.", Failed: []int{1, 10},
-			Error:  "LLM request failed: the tool `exec` exited with status 1: no clean machine available",
+			Error:  "The backup was not checked: no clean machine available.",
 			Output: "error: no clean machine available (0 of 2 free, both in use for more than 3 h)",
 			Run: jobRun("Restored in {52-71} s. The row counts match.",
 				shell("bin/machines take --clean", "restore-2"), shell("bin/restore latest --to restore-2", "6.2 GB in {52-71} s"), shell("bin/compare-counts production restore-2", "41 tables, 0 differ"),

@@ -52,8 +52,8 @@ func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
 }
 
 // remembered returns the start of the period for which the runtime keeps history.
-func remembered(now time.Time) time.Time {
-	return now.UTC().AddDate(0, 0, -pastDays).Truncate(24 * time.Hour)
+func (d *Demo) remembered(now time.Time) time.Time {
+	return demo.Midnight(now.In(d.App.cfg.Timezone).AddDate(0, 0, -pastDays))
 }
 
 // remember loads the generated history into the demo runtime.
@@ -61,7 +61,9 @@ func (d *Demo) remember(s demoState) error {
 	if len(s.Past) == 0 {
 		return nil
 	}
-	return d.Runtime.SeedPast(demo.Past{Spans: s.Past, Since: remembered(s.Past[len(s.Past)-1].Until), Work: d.demoWork(), Jobs: demoJobs()})
+	return d.Runtime.SeedPast(demo.Past{
+		Spans: s.Past, Since: d.remembered(s.Past[len(s.Past)-1].Until), Zone: d.App.cfg.Timezone, Work: d.demoWork(), Jobs: demoJobs(),
+	})
 }
 
 // demoClock is a clock that can be stopped at a past time. The zero value shows the
@@ -97,6 +99,7 @@ func (d *Demo) wirePast() error {
 	if err := d.past.wire(); err != nil {
 		return err
 	}
+	d.past.Tasks.Send = nil // the agents' past work does not come from dispatches
 	d.past.Standups.Runtime = &rehearsal{agents: d.Runtime, clock: d.clock}
 	d.past.Standups.Sessions = func(_ context.Context, agentID string, since time.Time) (int, error) {
 		return d.Runtime.CountSessions(agentID, since, d.clock.Now()), nil

@@ -41,7 +41,7 @@ func technologyPlans() []demoPlan {
 			},
 			progress: "The runbook is complete and the newest backup is from last night.",
 			done:     "I restored last night's backup to a new machine in 7 minutes. All row counts match and the smoke tests pass.",
-			file:     "docs/runbooks/restore.md",
+			file:     "docs/runbooks/restore.md", check: shell("bin/restore latest --verify", "restored nightly-0.dump in 7 min 12 s\nrow counts: 41 of 41 tables match"),
 		},
 		{
 			title: "Renew the signing certificate",

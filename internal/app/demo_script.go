@@ -35,7 +35,7 @@ type assignment struct {
 var (
 	promptTask = regexp.MustCompile(`^You are assigned task (\S+) on your team's board\.`)
 	promptLine = regexp.MustCompile(`(?m)^> (title|status|blocked): (.*)$`)
-	promptNote = regexp.MustCompile(`(?s)^\n([^\n]+), who sent you this task, adds:\n(.*)\n\nReport to the board over HTTP`)
+	promptNote = regexp.MustCompile(`(?s)^\n([^\n]+), who sent you this task, adds:\n(.*?)\n\n(?:Report to the board over HTTP|The result is accepted if:|After your last change, run these checks)`)
 )
 
 // parseAssignment reads a prompt. It returns false for any other message.

@@ -104,6 +104,22 @@ func productWork() []pastWork {
 			},
 		},
 		{
+			title: "Triage the feature requests from October",
+			exchanges: []demo.Script{
+				did("Triage the feature requests from October: one label for each.", "I labeled all 112 requests. Most ask for sharing with clients (41) and for a read-only role (12).",
+					readFile("requests/october.csv", "id,text,label\n1,\"share a folder with a client\",\n2,\"export as PDF\","),
+					shell("bin/label requests/october.csv --by similarity", "labeled 112 of 112")),
+				did("Does the check pass?", "Yes, all 112 requests have a label.",
+					shell("bin/check-triage requests/october.csv", "112 requests, 0 without a label")),
+				did("“Export” and “PDF” are the same. Merge them.", "Merged: 9 requests have the label export now.",
+					editFile("requests/october.csv", "export as PDF\",pdf", "export as PDF\",export")),
+				did("You changed the labels after the check. Please run it again.", "The check found one request whose label I had removed. I labeled it, and all 112 pass now.",
+					shellFails("bin/check-triage requests/october.csv", "112 requests, 1 without a label: 77"),
+					editFile("requests/october.csv", "77,\"print a folder\",", "77,\"print a folder\",export"),
+					shell("bin/check-triage requests/october.csv", "112 requests, 0 without a label")),
+			},
+		},
+		{
 			title: "Write the brief for shared workspaces",
 			exchanges: []demo.Script{
 				did("Draft the permissions section of the brief.", "The section is done: three permissions (read, write, share), granted by the owner of the workspace. Still open: what happens when its owner leaves.",

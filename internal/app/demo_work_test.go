@@ -2,16 +2,22 @@ package app_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"wardroom/internal/app"
 	"wardroom/internal/dispatch"
 	"wardroom/internal/event"
+	"wardroom/internal/gateway/demo"
 	"wardroom/internal/inbox"
+	"wardroom/internal/limit"
+	"wardroom/internal/receipt"
 	"wardroom/internal/task"
 	"wardroom/internal/transcript"
 )
@@ -171,6 +177,66 @@ func TestDemoClaimsAndUnknownTasks(t *testing.T) {
 	}
 }
 
+// The demo has an agent in a loop and a limit that is almost reached, which is told only once.
+func TestDemoAsks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, again := range []bool{false, true} {
+		// With this, the loop goes on for minutes. A busy machine reads the past first.
+		d, err := app.NewDemo(t.Context(), app.DemoOptions{Dir: dir, Port: "0", Work: 4 * time.Second}, slog.New(slog.NewTextHandler(t.Output(), nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		s, owner := serveDemo(t, d)
+		waitAtMost(t, 5*time.Minute, "the item of the loop", func() bool { return len(owner.inboxOf(inbox.Loop, "open")) == 1 })
+		limits := decode[struct{ Limits []limit.Limit }](owner.get("/api/v1/limits").want(http.StatusOK)).Limits
+		if len(limits) != 1 {
+			t.Fatalf("start again: %v; the limits are %+v", again, limits)
+		}
+		const patience = 3 * time.Minute // the past is written on a busy machine
+		waitAtMost(t, patience, "the item of the limit", func() bool { return len(owner.inboxOf(inbox.LimitReached, "open")) == 1 })
+		s.stop()
+	}
+}
+
+// wantReceipts waits for the receipts of the sample board: one that holds, one with a gap, and one of a
+// task that was sent back and then done right.
+func wantReceipts(t *testing.T, d *app.Demo, owner caller) {
+	t.Helper()
+	type facts struct {
+		Evidence receipt.Grade
+		Gaps     string
+		Earlier  string
+	}
+	kinds := func(gaps []receipt.Gap) (s string) {
+		for _, g := range gaps {
+			s += string(g.Kind)
+		}
+		return s
+	}
+	for title, want := range map[string]facts{
+		"Move sign-in to short-lived tokens":        {Evidence: receipt.Checked},
+		"Interview five customers about onboarding": {Evidence: receipt.Claimed, Gaps: "named_check_not_run"},
+		"Triage the feature requests from October":  {Evidence: receipt.Checked, Earlier: "sent_back changed_after_check"},
+	} {
+		board := boardOf(t, d)
+		at := "/api/v1/tasks/" + board[slices.IndexFunc(board, func(c card) bool { return c.Title == title })].Key + "/receipt"
+		var r receipt.Receipt
+		waitAtMost(t, 3*time.Minute, "the receipt of "+title, func() bool {
+			r = decode[receipt.Receipt](owner.get(at).want(http.StatusOK))
+			return !r.Pending && !slices.ContainsFunc(r.Earlier, func(e receipt.Outline) bool { return e.Pending })
+		})
+		got := facts{Evidence: r.Evidence, Gaps: kinds(r.Gaps)}
+		for _, e := range r.Earlier {
+			got.Earlier += string(e.Verdict.Kind) + " " + kinds(e.Gaps)
+		}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", title, got, want)
+		}
+	}
+}
+
 // There is something of each kind to act on: a failed job, a missed run with its reason, and a task
 // in review for more than a day.
 func TestDemoNeedsYou(t *testing.T) {
@@ -180,13 +246,33 @@ func TestDemoNeedsYou(t *testing.T) {
 	if len(review) == 0 {
 		t.Error("no task is in review for more than a day")
 	}
+	// Agents that asked before Wardroom connected wait too.
+	d.Runtime.AskApproval(demo.Command{AgentID: "cto", SessionKey: "agent:cto:main", Text: "git push"})
+	d.Runtime.AskQuestion("cmo", "agent:cmo:main", "", 0, map[string]any{"questionId": "place", "header": "Place", "question": "Where?", "options": []map[string]any{{"label": "Blog"}}})
 	s, owner := serveDemo(t, d)
 	defer s.stop()
 	waitFor(t, "the item of the review", func() bool { return len(owner.inboxOf(inbox.TaskReview, "open")) == len(review) })
+	waitFor(t, "the items of the agents' requests", func() bool {
+		return len(owner.inboxOf(inbox.Approval, "open")) == 1 && len(owner.inboxOf(inbox.Question, "open")) == 1
+	})
 	for kind, reason := range map[string]string{"escalation": "The card on file", "task_review": "All five interviews are summarized", "job_failed": "no clean machine available", "job_missed": "The runtime did not start it by"} {
-		items := decode[[]struct{ Title, Detail string }](owner.get("/api/v1/inbox?kind=" + kind).want(http.StatusOK))
+		items := decode[[]inbox.Item](owner.get("/api/v1/inbox?kind=" + kind).want(http.StatusOK))
 		if len(items) != 1 || !strings.Contains(items[0].Detail, reason) {
 			t.Errorf("%s: %+v", kind, items)
+			continue
 		}
+		if kind == "job_failed" {
+			if items[0].Run == nil {
+				t.Fatal("the item of the failed job has no run")
+			}
+			owner.get("/api/v1/agentrt/sessions/" + url.PathEscape(items[0].Run.SessionKey)).want(http.StatusOK)
+		}
+	}
+	wantReceipts(t, d, owner)
+	said := decode[[]task.Comment](owner.get("/api/v1/tasks/TASK-7/comments").want(http.StatusOK))
+	if !slices.ContainsFunc(said, func(c task.Comment) bool {
+		return c.AuthorName == "CTO" && strings.HasPrefix(c.Body, "We could use a prepaid account")
+	}) {
+		t.Errorf("TASK-7 has the comments %+v, want the CTO's", said)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"wardroom/internal/ask"
 	"wardroom/internal/dispatch"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
+	"wardroom/internal/mcp"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
@@ -40,8 +42,8 @@ func (a *App) wireDispatch(stops *ask.Stopper) {
 	a.DispatchQueue = a.newQueue(dispatchWorkers)
 	a.Dispatch = &dispatch.Service{
 		DB: a.DB, Jobs: a.DispatchQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now,
-		FindTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Show: a.showDispatch, RecordUsage: a.noteDispatch,
-		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed},
+		FindTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Held: a.Holds.Check, Show: a.showDispatch, RecordUsage: a.noteDispatch,
+		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed, hold.ErrHeld},
 		Raise:    a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
@@ -71,6 +73,7 @@ func (a *App) wakeWork() {
 	a.StandupQueue.Wake()
 	a.DispatchQueue.Wake()
 	a.StopQueue.Wake()
+	a.HoldQueue.Wake()
 }
 
 // handOver reads a task together with the details that a dispatch sends to the agent,
@@ -85,8 +88,18 @@ func (a *App) handOver(ctx context.Context, tx *db.Tx, ref string) (dispatch.Tas
 		ID: t.ID, Key: t.Key, Title: t.Title, Description: t.Description, Status: string(t.Status), Priority: string(t.Priority), Type: string(t.Type),
 		DueAt: t.DueAt, AgentID: h.AgentID, UserID: h.UserID,
 	}
+	out.Checks = t.NamedChecks()
+	for _, c := range t.Criteria {
+		out.Criteria = append(out.Criteria, c.Text)
+	}
 	if t.Blocked != nil {
 		out.Blocked = t.Blocked.Reason
+	}
+	switch has, err := a.hasTools(ctx, tx, h.AgentID); {
+	case err != nil:
+		return dispatch.Task{}, err
+	case has:
+		out.Tools = mcp.ServerName(h.AgentID) + "__"
 	}
 	for _, d := range h.Depends {
 		out.Depends = append(out.Depends, d.Key+" ("+string(d.Status)+") "+d.Title)

@@ -261,7 +261,7 @@ func TestDispatchSurvives(t *testing.T) {
 			speak()
 			return s
 		}},
-		"the gateway restarts and resumes the turn": {asked: 2, resume: 1500 * time.Millisecond, breaks: func(h *house, s *service, speak func()) *service {
+		"the gateway restarts and resumes the turn": {asked: 2, resume: 5 * time.Second, breaks: func(h *house, s *service, speak func()) *service {
 			h.runtime.Restart(300 * time.Millisecond)
 			speak()
 			return s

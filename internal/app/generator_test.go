@@ -107,6 +107,8 @@ func (g generator) parameter(name string, s *schema) []string {
 		return []string{g.pick(name, "cto", ownerEmail, "me", "none")}
 	case "parent":
 		return []string{g.pick(name, "TASK-1", "none")}
+	case "depends_on":
+		return []string{"TASK-1"}
 	case "team":
 		return []string{g.pick(name, "executive", "Executive", "00000000-0000-7000-8000-000000000001")}
 	case "project":
@@ -227,10 +229,16 @@ func (g generator) object(s *schema) map[string]any {
 }
 
 // fit corrects what the schema cannot express: no projects exist, no claim token is
-// known, and a report or a position on the board takes one of several forms.
+// known, a limit on everything has no ID, and a report or a position on the board takes one of
+// several forms.
 func (g generator) fit(s *schema, o map[string]any) {
 	delete(o, "project_id")
 	delete(o, "claim_token")
+	if s.Properties["scope_id"] != nil {
+		if delete(o, "scope_id"); o["scope"] != "all" {
+			o["scope_id"] = "cto"
+		}
+	}
 	if s.Properties["text"] != nil && s.Properties["yesterday"] != nil { // a report is one text or has parts
 		clear(o)
 		name := g.pick("report", "text", "yesterday", "today")
@@ -283,6 +291,8 @@ func (g generator) text(s *schema, name string) string {
 		return g.pick(name, "cto", ownerEmail)
 	case "assignee": // of an inbox item
 		return ownerEmail
+	case "amount": // of a limit
+		return g.pick(name, "1", "25")
 	case "until":
 		return time.Now().Add(time.Duration(rapid.IntRange(1, 2000).Draw(g.T, name)) * time.Hour).Format(time.RFC3339)
 	case "timezone", "zone":

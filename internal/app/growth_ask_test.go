@@ -21,6 +21,9 @@ import (
 func askEverything(t *testing.T, s *service) {
 	t.Helper()
 	owner := s.login(ownerEmail)
+	limit := map[string]any{"scope": "agent", "scope_id": "cto", "measure": "usd", "amount": "1", "window": "day", "action": "tell"}
+	owner.post("/api/v1/limits/preview", limit).want(http.StatusOK)
+	limitID := decode[struct{ ID string }](owner.post("/api/v1/limits", limit).want(http.StatusCreated)).ID
 	d := readDocument(t, s.API.Document())
 	for path, operations := range d.Paths {
 		op, ok := operations["get"]
@@ -28,7 +31,8 @@ func askEverything(t *testing.T, s *service) {
 			continue
 		}
 		for name, value := range map[string]string{
-			"{id}/keys": year.UserID(2) + "/keys", "/users/{id}": "/users/" + year.UserID(2), "/tasks/{id}": "/tasks/" + year.TaskKey(77), "/standups/{id}": "/standups/s-999993", "/inbox/{id}": "/inbox/i-7",
+			"{id}/keys": year.UserID(2) + "/keys", "/users/{id}": "/users/" + year.UserID(2), "/tasks/{id}": "/tasks/" + year.TaskKey(77), "/standups/{id}": "/standups/s-999993", "/inbox/{id}": "/inbox/i-7", "/limits/{id}": "/limits/" + limitID,
+			"/approvals/{id}": "/approvals/approval-7", "/questions/{id}": "/questions/approval-6",
 			"/jobs/{id}": "/jobs/job-7", "/v1/sessions/{id}": "/v1/sessions/" + year.SessionID(year.LongSession), "/projects/{id}": "/projects/P7", "/teams/{id}": "/teams/executive",
 			"{agent_id}": "cto", "{key}": "agent:cto:main",
 		} {
@@ -39,6 +43,9 @@ func askEverything(t *testing.T, s *service) {
 		}
 		if path == "/api/v1/agentrt/doctor" {
 			continue // it waits for an event of the gateway and reads nothing from the database
+		}
+		if path == "/api/v1/retention/preview" {
+			continue // it counts what a person is about to delete, so its cost grows with that number
 		}
 		askList(t, d, owner, path, op)
 	}
@@ -117,7 +124,7 @@ func usual() map[string][]string {
 		"/search": {"q=rare99000", "q=nightly", "q=area7", "q=nightly+area7", "q=rare99000+nowhere", "q=nightly&kind=task", "q=ni"},
 		"/usage": {
 			"from=" + daysAgo(0) + "&group=agent", "from=" + daysAgo(7) + "&to=" + daysAgo(6) + "&group=hour", "from=" + daysAgo(30) + "&group=day",
-			"from=" + daysAgo(365) + "&group=day", "from=" + daysAgo(365) + "&group=model", "group=job",
+			"from=" + daysAgo(365) + "&group=day", "from=" + daysAgo(365) + "&group=model", "group=job", "from=" + daysAgo(6) + "&to=" + daysAgo(-1) + "&group=project&bars=true&compare=true",
 		},
 	}
 }
@@ -145,10 +152,10 @@ func given(d *document, name string, s *schema) (values []string) {
 	}
 	return map[string][]string{
 		"assignee": {"me", "none", "cto", "u-27@example.com"}, "reporter": {"me", "none", year.UserID(27)}, "actor": {"me", "cto", "system"},
-		"q": {"report 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {year.TaskKey(4), "none"},
+		"q": {"report 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {year.TaskKey(4), "none"}, "depends_on": {year.TaskKey(4)},
 		"subject_id": {year.TaskID(7), "nothing"}, "kind": {"task.created", "task.*"}, "team": {"executive", "team-7"}, "agent_id": {"cto"},
 		"from": {daysAgo(30), daysAgo(350)}, "to": {daysAgo(0), daysAgo(349)}, "status": {"done"}, "limit": {"7"}, "total": {"true"},
-		"last_event_id": {fmt.Sprint(year.EventID(10))}, "zone": {"Europe/Berlin"}, "active": {"true"}, "bars": {"true"}, "holder": {"me", "any", "none"}, "last_known": {"true"}, "session": {"agent:cto:main"},
+		"last_event_id": {fmt.Sprint(year.EventID(10))}, "zone": {"Europe/Berlin"}, "tz": {"Europe/Berlin"}, "expr": {"0 9 * * 1-5"}, "active": {"true"}, "summary": {"true"}, "bars": {"true"}, "compare": {"true"}, "holder": {"me", "any", "none"}, "last_known": {"true"}, "session": {"agent:cto:main"}, "session_key": {"agent:cto:main"}, "task": {year.TaskKey(7)},
 	}[name]
 }
 
@@ -157,6 +164,7 @@ func writeTasks(t *testing.T, s *service, owner caller) {
 	t.Helper()
 	cto := s.login("cto@example.com")
 	key, _ := owner.key("cto@example.com", map[string]any{"name": "work"})
+	useTools(key)
 	for _, c := range []caller{owner, cto, key} {
 		made := func(body map[string]any) task.Task {
 			body["title"] = "New"
@@ -325,4 +333,17 @@ func useInbox(s *service, owner caller) {
 	owner.post(at+"/resolve", nil).want(http.StatusOK)
 	owner.post(at+"/reopen", nil).want(http.StatusOK)
 	s.house.settle(s.App, "plans/1")
+}
+
+// useTools calls each tool of agents that works without a standup.
+func useTools(agent caller) {
+	for range 2 { // the second time, the task is claimed
+		agent.tool("next_task", nil)
+	}
+	agent.tool("whoami", nil)
+	agent.tool("get_task", map[string]any{"task": year.TaskKey(77), "full": true})
+	for range 2 { // the second time, nothing is created
+		agent.tool("create_task", map[string]any{"title": "By a tool", "assignee": "cto"})
+		agent.tool("comment", map[string]any{"task": year.TaskKey(77), "text": "By a tool"})
+	}
 }

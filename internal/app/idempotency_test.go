@@ -76,9 +76,10 @@ func TestOneEffect(t *testing.T) {
 }
 
 // Every route that creates something supports idempotency keys. The exceptions return a
-// secret, which is not stored, or the device, of which there is only one.
+// secret, which is not stored, or the device, of which there is only one. A question is
+// recognized by its content.
 func TestWhatMakesCanBeRepeated(t *testing.T) {
-	others := []string{"/api/v1/auth/register", "/api/v1/auth/setup", "/api/v1/users/{id}/keys", "/api/v1/agentrt/pairing"}
+	others := []string{"/api/v1/auth/register", "/api/v1/auth/setup", "/api/v1/users/{id}/keys", "/api/v1/agentrt/pairing", "/api/v1/questions"}
 	d := readDocument(t, newHouse(t, db.SQLite, nil).build().API.Document())
 	for path, operations := range d.Paths {
 		op, posts := operations["post"]

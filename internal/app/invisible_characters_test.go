@@ -144,6 +144,7 @@ func (v *invisibles) ways() map[string]wayIn {
 		return at + "send-back"
 	}
 	session := "/api/v1/agentrt/sessions/agent:cto:whispers"
+	limit := map[string]any{"scope": "agent", "measure": "usd", "amount": "1", "window": "day", "action": "tell"}
 	price := map[string]any{"version": 1, "prices": []any{map[string]any{"provider": "p", "model": "m", "from": "2026-01-01", "input": "1", "output": "1", "cache_read": "1", "cache_write": "1", "other": "1"}}}
 	team := func(n int) map[string]any {
 		return map[string]any{"key": fmt.Sprintf("t%d", n), "name": fmt.Sprint("T ", n), "facilitator": "coo", "participants": []any{"cto"}}
@@ -155,6 +156,7 @@ func (v *invisibles) ways() map[string]wayIn {
 		"POST /api/v1/agentrt/jobs /description":               {target: at("/api/v1/agentrt/jobs"), body: job, taken: true},
 		"POST /api/v1/agentrt/jobs /payload/message":           {target: at("/api/v1/agentrt/jobs"), body: job, taken: true},
 		"POST /api/v1/agentrt/sessions/{key}/messages /text":   {target: at(session + "/messages"), body: none, taken: true},
+		"POST /api/v1/agents/{agent_id}/hold /reason":          {target: at("/api/v1/agents/cmo/hold"), body: none, taken: true}, // an agent that nothing else here needs
 		"POST /api/v1/agents/{agent_id}/messages /text":        {target: at("/api/v1/agents/cto/messages"), body: none, taken: true},
 		"POST /api/v1/agentrt/sessions/{key}/stop /run_id":     {target: at(session + "/stop"), body: none, quiet: true},
 		"PATCH /api/v1/auth/me /avatar_url":                    {target: at("/api/v1/auth/me"), body: none, before: "https://example.com/"},
@@ -178,10 +180,17 @@ func (v *invisibles) ways() map[string]wayIn {
 		"PATCH /api/v1/agentrt/jobs/{id} /payload/message":     {target: at("/api/v1/agentrt/jobs/" + made), body: none, taken: true},
 		"PATCH /api/v1/users/{id} /avatar_url":                 {target: at(person), body: none, before: "https://example.com/"},
 		"POST /api/v1/users /avatar_url":                       {target: at("/api/v1/users"), body: user, before: "https://example.com/"},
+		"POST /api/v1/limits /scope_id":                        {target: at("/api/v1/limits"), body: with(limit)},
+		"POST /api/v1/limits/preview /scope_id":                {target: at("/api/v1/limits/preview"), body: with(limit)},
 		"PUT /api/v1/prices /prices/[]/model":                  {target: at("/api/v1/prices"), body: with(price)},
 		"PUT /api/v1/prices /prices/[]/provider":               {target: at("/api/v1/prices"), body: with(price)},
 		"POST /api/v1/tasks/{id}/reports /text":                {target: taskAt("/reports"), body: with(map[string]any{"kind": "blocker"}), taken: true},
 		"POST /api/v1/tasks/bulk /tasks/[]":                    {target: at("/api/v1/tasks/bulk"), body: with(map[string]any{"change": map[string]any{"title": "x"}}), quiet: true, echo: true},
+	}
+	ways["POST /api/v1/approvals/{id}/answer /shown"] = wayIn{target: at("/api/v1/approvals/none/answer"), body: with(map[string]any{"decision": "deny"})} // there are none
+	ways["POST /api/v1/questions/{id}/answer /shown"] = wayIn{target: at("/api/v1/questions/none/answer"), body: none}
+	for _, f := range []string{"question", "options/[]", "task", "session_key"} { // only agents may ask; see approval.TestAskRefusals
+		ways["POST /api/v1/questions /"+f] = wayIn{target: at("/api/v1/questions"), body: with(map[string]any{"question": "x"})}
 	}
 	for _, f := range []string{"branch", "session_key", "pr_url"} {
 		w := wayIn{target: taskAt("/reports"), body: with(map[string]any{"kind": "ack"}), taken: true}
@@ -198,6 +207,18 @@ func (v *invisibles) ways() map[string]wayIn {
 		ways["PATCH /api/v1/tasks/{id} /"+f] = wayIn{target: taskAt(""), body: none, taken: true}
 		ways["POST /api/v1/tasks/bulk /change/"+f] = wayIn{target: at("/api/v1/tasks/bulk"), body: func(n int) map[string]any { return map[string]any{"tasks": []any{task(n)}} }, taken: true}
 	}
+	for _, f := range []string{"checks/[]", "criteria/[]/text", "criteria/[]/check"} {
+		criteria := map[string]any{"title": "x", "criteria": []any{map[string]any{"text": "x"}}}
+		ways["POST /api/v1/tasks /"+f] = wayIn{target: at("/api/v1/tasks"), body: with(criteria), taken: true}
+		ways["PATCH /api/v1/tasks/{id} /"+f] = wayIn{target: taskAt(""), body: with(criteria), taken: true}
+		ways["POST /api/v1/tasks/bulk /change/"+f] = wayIn{target: at("/api/v1/tasks/bulk"), body: func(n int) map[string]any {
+			return map[string]any{"tasks": []any{task(n)}, "change": criteria}
+		}, taken: true}
+	}
+	ways["PATCH /api/v1/tasks/{id} /blocked/by"] = wayIn{target: taskAt(""), body: with(map[string]any{"blocked": map[string]any{"reason": "x"}}), taken: true}
+	ways["POST /api/v1/tasks/bulk /change/blocked/by"] = wayIn{target: at("/api/v1/tasks/bulk"), body: func(n int) map[string]any {
+		return map[string]any{"tasks": []any{task(n)}, "change": map[string]any{"blocked": map[string]any{"reason": "x"}}}
+	}, taken: true}
 	for _, f := range []string{"text", "yesterday", "today", "blockers"} {
 		ways["PUT /api/v1/standups/{id}/reports/{agent_id} /"+f] = wayIn{target: func(n int) string { return "/api/v1/standups/" + standup(n) + "/reports/cto" }, body: none, taken: true}
 	}
@@ -206,13 +227,22 @@ func (v *invisibles) ways() map[string]wayIn {
 			ways[route+" /"+f] = wayIn{target: target, body: body}
 		}
 	}
-	refused(at("/api/v1/agentrt/jobs"), job, "POST /api/v1/agentrt/jobs", "name", "agentId", "schedule/expr", "schedule/tz")
+	refused(at("/api/v1/agentrt/jobs"), job, "POST /api/v1/agentrt/jobs", "name", "agentId", "schedule/expr", "schedule/tz", "schedule/at")
 	refused(at("/api/v1/agentrt/jobs/"+made), none, "PATCH /api/v1/agentrt/jobs/{id}", "name", "agentId", "configRevision")
 	refused(at("/api/v1/agentrt/jobs/"+made), with(map[string]any{"schedule": map[string]any{"expr": "0 9 * * *"}}), "PATCH /api/v1/agentrt/jobs/{id}", "schedule/expr", "schedule/tz")
 	for _, f := range []string{"id", "wakeMode", "unwatched_because", "state/lastStatus", "state/lastError", "next_runs/[]/local"} { // fields of a job as it is read
 		ways["POST /api/v1/agentrt/jobs /"+f] = wayIn{target: at("/api/v1/agentrt/jobs"), body: job, quiet: true}
 		ways["PATCH /api/v1/agentrt/jobs/{id} /"+f] = wayIn{target: at("/api/v1/agentrt/jobs/" + made), body: none, quiet: true}
 	}
+	titled := map[string]any{"task": map[string]any{"title": "x"}}
+	ways["POST /api/v1/agentrt/jobs /task/description"] = wayIn{target: at("/api/v1/agentrt/jobs"), body: func(n int) map[string]any {
+		j := job(n)
+		j["task"] = titled["task"]
+		return j
+	}, taken: true}
+	ways["PATCH /api/v1/agentrt/jobs/{id} /task/description"] = wayIn{target: at("/api/v1/agentrt/jobs/" + made), body: with(titled), taken: true}
+	refused(at("/api/v1/agentrt/jobs"), job, "POST /api/v1/agentrt/jobs", "task/title")
+	refused(at("/api/v1/agentrt/jobs/"+made), none, "PATCH /api/v1/agentrt/jobs/{id}", "task/title")
 	ways["POST /api/v1/agentrt/jobs /configRevision"] = wayIn{target: at("/api/v1/agentrt/jobs"), body: job, quiet: true}
 	refused(at("/api/v1/agentrt/jobs/"+made), none, "PATCH /api/v1/agentrt/jobs/{id}", "sessionTarget", "schedule/kind", "schedule/at", "payload/kind", "delivery/mode")
 	refused(at("/api/v1/auth/me"), none, "PATCH /api/v1/auth/me", "name")
@@ -395,6 +425,9 @@ func (v *invisibles) look() {
 		}
 		if path == "/api/v1/usage" || path == "/api/v1/usage.csv" {
 			path += "?from=2026-01-01&to=2026-01-31"
+		}
+		if path == "/api/v1/retention/preview" {
+			path += "?setting=ARCHIVE_AFTER_DAYS&days=1"
 		}
 		a := v.owner.get(path).want(http.StatusOK)
 		v.wantVisible(path, a.body)

@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"wardroom/internal/event"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/schedule"
+	"wardroom/internal/task"
 )
 
 // A scheduled job is created, changed, run and deleted through the runtime's methods. A
@@ -33,6 +35,7 @@ func TestJobs(t *testing.T) {
 			{"/schedule/expr", map[string]any{"schedule": map[string]any{"expr": "60 * * * *"}}},
 			{"/schedule/expr", map[string]any{"schedule": map[string]any{"expr": "0 0 9 * * *"}}},
 			{"/schedule/tz", map[string]any{"schedule": map[string]any{"expr": "0 9 * * *", "tz": "Mars/Olympus"}}},
+			{"/schedule/at", map[string]any{"schedule": map[string]any{"expr": "0 9 * * *", "at": "2999-01-01T09:00:00Z"}}},
 			{"/agentId", map[string]any{"agentId": "nobody"}},
 			{"/payload/message", map[string]any{"payload": map[string]any{"message": " "}}},
 		} {
@@ -44,7 +47,9 @@ func TestJobs(t *testing.T) {
 				}
 			}
 		}
-		changed := decode[schedule.Job](owner.patch(at, map[string]any{"name": "Each year", "configRevision": made.Revision}).want(http.StatusOK))
+		changed := decode[schedule.Job](owner.patch(at, map[string]any{
+			"name": "Each year", "task": map[string]any{"title": "Order paper"}, "configRevision": made.Revision,
+		}).want(http.StatusOK))
 		told := owner.patch(at, map[string]any{"enabled": false, "configRevision": made.Revision}).wantProblem(http.StatusConflict, "job_changed")
 		problem := decode[struct {
 			Expected string                `json:"expected_revision"`
@@ -65,6 +70,10 @@ func TestJobs(t *testing.T) {
 			runs := decode[[]schedule.Run](owner.get(at + "/runs").want(http.StatusOK))
 			return len(runs) == 1 && runs[0].RunID == run.RunID && runs[0].Manual && runs[0].Status == "ok" && runs[0].Summary != ""
 		})
+		tasks := decode[[]task.Task](owner.get("/api/v1/tasks?assignee=cto").want(http.StatusOK))
+		if len(tasks) != 1 || tasks[0].Title != "Order paper" || tasks[0].Origin == nil || *tasks[0].Origin != "job:"+made.ID {
+			t.Errorf("the run made the tasks %+v", tasks)
+		}
 		owner.send(http.MethodDelete, at, nil).want(http.StatusNoContent)
 		owner.get(at).wantProblem(http.StatusNotFound, "job_not_found")
 		owner.patch(at, map[string]any{"enabled": false}).wantProblem(http.StatusNotFound, "job_not_found")
@@ -82,6 +91,46 @@ func TestJobs(t *testing.T) {
 		cto.get("/api/v1/agentrt/slots").want(http.StatusOK)
 		cto.post("/api/v1/agentrt/jobs", jobBody("Mine", "cto")).wantProblem(http.StatusForbidden, "forbidden")
 	})
+}
+
+// A job that runs once is created with a time, and a wrong time is refused. The preview of an
+// expression has the times at which a job with it would run.
+func TestJobOnceAndPreview(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayScopes = "operator.admin" })
+	owner := h.start().connected().login(ownerEmail)
+	owner.hire("cto")
+	once := func(times map[string]any) answer {
+		body := jobBody("Once", "cto")
+		body["schedule"] = times
+		return owner.post("/api/v1/agentrt/jobs", body)
+	}
+	made := decode[schedule.Job](once(map[string]any{"kind": "at", "at": "2999-06-01T09:00:00+02:00"}).want(http.StatusCreated))
+	if made.Schedule.Kind != "at" || len(made.NextRuns) != 1 || made.NextRuns[0].At.Format(time.RFC3339) != "2999-06-01T07:00:00Z" {
+		t.Errorf("made %+v", made)
+	}
+	for _, bad := range []map[string]any{
+		{"kind": "at", "at": "2020-01-01T09:00:00Z"},
+		{"kind": "at", "at": "tomorrow"},
+		{"kind": "at"},
+		{},
+		{"kind": "at", "at": "2999-01-01T09:00:00Z", "tz": "UTC"},
+	} {
+		once(bad).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
+	}
+	preview := func(query string) schedule.Preview {
+		return decode[schedule.Preview](owner.get("/api/v1/agentrt/next-runs?" + query).want(http.StatusOK))
+	}
+	p := preview("expr=0+9+1+1+*&tz=Europe/Berlin")
+	if len(p.NextRuns) != 5 || p.NextRuns[0].UTC().Hour() != 8 || p.Expr != "" || p.Zone != "" {
+		t.Errorf("the preview is %+v", p)
+	}
+	if p := preview("expr=60+*+*+*+*"); p.Expr == "" || len(p.NextRuns) > 0 {
+		t.Errorf("the preview of an invalid expression is %+v", p)
+	}
+	if p := preview("expr=0+9+*+*+*&tz=Mars/Olympus"); p.Zone == "" || len(p.NextRuns) > 0 {
+		t.Errorf("the preview in an unknown zone is %+v", p)
+	}
 }
 
 // Without the scope, changes of jobs are refused at once with what is missing. While the

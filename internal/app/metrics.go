@@ -15,6 +15,7 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/gateway"
+	"wardroom/internal/limit"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/web"
@@ -34,12 +35,16 @@ type measured struct {
 	gateway  *gateway.Client
 	inFlight func() int64
 	sessions func() session.Counts
+	limits   func(context.Context) ([]limit.Limit, error)
 }
 
 // measured returns the sources of the metrics. It passes functions rather than
-// values, because a.API and a.Sessions are created later.
+// values, because some services are created later.
 func (a *App) measured() measured {
-	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() session.Counts { return a.Sessions.Counts() }}
+	return measured{
+		a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() session.Counts { return a.Sessions.Counts() },
+		func(ctx context.Context) ([]limit.Limit, error) { return a.Limits.List(ctx) },
+	}
 }
 
 // metrics holds the metrics of requests, jobs and logins. They have their own registry, because
@@ -133,9 +138,11 @@ type readings struct {
 	mu      sync.Mutex
 	jobs    []job.Count
 	lastID  int64
+	limits  []limit.Limit
 	inAPI   *prometheus.Desc
 	up      *prometheus.Desc
 	queued  *prometheus.Desc
+	used    *prometheus.Desc
 	events  *prometheus.Desc
 	pool    map[string]*prometheus.Desc
 	state   *prometheus.Desc
@@ -155,6 +162,7 @@ func newReadings(from measured) *readings {
 		inAPI:  one("wardroom_http_requests_in_flight", "Requests in progress."),
 		up:     one("wardroom_database_up", "1 if the database answered within 1 s, otherwise 0."),
 		queued: one("wardroom_jobs", "Jobs of all processes, by state. Missing while the database is unavailable.", "kind", "state"),
+		used:   one("wardroom_limit_used_ratio", "Usage in the current period of a limit as a part of what it allows, 1 if the limit is reached. Limits on each run are omitted.", "limit", "scope", "measure", "window"),
 		events: one("wardroom_events_last_id", "ID of the newest event, which equals the number of events ever recorded. Missing while the database is unavailable."),
 		pool: map[string]*prometheus.Desc{
 			"max":    one("wardroom_database_connections_max", "Maximum number of database connections.", "pool"),
@@ -184,15 +192,19 @@ func (r *readings) read(ctx context.Context) error {
 	if err := r.from.db.QueryRow(ctx, `SELECT last FROM event_counter WHERE one = 1`).Scan(&last); err != nil {
 		return err
 	}
+	limits, err := r.from.limits(ctx)
+	if err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.jobs, r.lastID = jobs, last
+	r.jobs, r.lastID, r.limits = jobs, last, limits
 	return nil
 }
 
 // Describe implements prometheus.Collector.
 func (r *readings) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.state, r.made, r.linked, r.latency, r.lists, r.rows} {
+	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.used, r.events, r.state, r.made, r.linked, r.latency, r.lists, r.rows} {
 		to <- d
 	}
 	for _, d := range r.pool {
@@ -242,6 +254,11 @@ func (r *readings) Collect(to chan<- prometheus.Metric) {
 	gauge(r.events, float64(r.lastID))
 	for _, c := range r.jobs {
 		gauge(r.queued, float64(c.Jobs), c.Kind, c.State)
+	}
+	for i := range r.limits {
+		if l := &r.limits[i]; l.Used != nil {
+			gauge(r.used, l.UsedRatio(), l.ID, string(l.Scope), string(l.Measure), string(l.Window))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/limit"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/session"
@@ -25,7 +27,10 @@ func newTestMetrics(t *testing.T, d *db.DB) *metrics {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newMetrics(measured{d, c, func() int64 { return 7 }, func() session.Counts { return session.Counts{} }})
+	return newMetrics(measured{
+		d, c, func() int64 { return 7 }, func() session.Counts { return session.Counts{} },
+		func(context.Context) ([]limit.Limit, error) { return nil, nil },
+	})
 }
 
 var described = regexp.MustCompile(`fqName: "([^"]*)".* constLabels: \{([^}]*)\}, variableLabels: \{([^}]*)\}`)

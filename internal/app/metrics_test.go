@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"wardroom/internal/limit"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 )
@@ -132,6 +133,12 @@ func TestMetrics(t *testing.T) {
 		waitFor(t, "the jobs", func() bool {
 			got := s.scrape()
 			return got[`wardroom_jobs{kind="standup",state="failed"}`] == 1 && got[`wardroom_jobs{kind="of another version",state="ready"}`] == 1
+		})
+		l := decode[limit.Limit](owner.post("/api/v1/limits", map[string]any{"scope": "all", "measure": "usd", "amount": "4", "window": "day", "action": "tell"}).want(http.StatusCreated))
+		owner.post("/api/v1/limits", map[string]any{"scope": "all", "measure": "usd", "amount": "4", "window": "run", "action": "tell"}).want(http.StatusCreated)
+		spend(t, s.App, "metrics", time.Now().UTC(), cents(100))
+		waitFor(t, "what is used of the limit", func() bool {
+			return s.scrape()[`wardroom_limit_used_ratio{limit="`+l.ID+`",measure="usd",scope="all",window="day"}`] == 0.25
 		})
 		address := s.MetricsAddress()
 		s.stop()

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ type outage struct {
 
 	mu    sync.Mutex
 	since time.Time      // start of the outage; zero while the database is available
+	ended time.Time      // end of the last outage
 	last  time.Time      // time of the last failure
 	met   map[string]int // number of failures by operation
 	began chan struct{}  // receives when an outage begins
@@ -36,6 +38,9 @@ func (o *outage) notice(operation string, err error) bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.since.IsZero() && errors.Is(err, db.ErrBusy) && o.now().Sub(o.ended) < db.TurnTimeout {
+		return true // it has waited since the last outage, and belongs to it
+	}
 	o.met[operation]++
 	o.last = o.now()
 	if !o.since.IsZero() {
@@ -99,5 +104,5 @@ func (o *outage) over(ctx context.Context) {
 	defer o.mu.Unlock()
 	o.log.InfoContext(ctx, "database available again", "after", o.now().Sub(o.since).Round(time.Millisecond),
 		"requests", o.met["requests"], "background_work", o.met["background work"], "live_streams", o.met["live streams"])
-	o.since, o.met = time.Time{}, map[string]int{}
+	o.since, o.ended, o.met = time.Time{}, o.now(), map[string]int{}
 }

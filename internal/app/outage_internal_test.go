@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"wardroom/internal/platform/db"
 )
 
 // An outage is logged with two lines, not one for each failed request.
@@ -55,5 +57,12 @@ func TestOutage(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
+		log.Reset()
+		for _, waited := range []string{"", "database unavailable"} { // a change that waits since the outage, and one that began after it
+			if !o.notice("requests", fmt.Errorf("begin: %w", db.ErrBusy)) || !strings.Contains(log.String(), waited) || waited == "" && log.Len() > 0 {
+				t.Errorf("want %q, the log is %q", waited, log.String())
+			}
+			time.Sleep(db.TurnTimeout)
+		}
 	})
 }

@@ -86,14 +86,16 @@ const bulk = "POST /api/v1/tasks/bulk"
 func withoutObject() []string {
 	return append(public(), "GET /{$}", "GET /assets/{name}", // the dashboard's files
 		"GET /api/v1/auth/me", "PATCH /api/v1/auth/me", "POST /api/v1/auth/password", // the account of the token
+		"GET /api/v1/auth/me/sessions", "DELETE /api/v1/auth/me/sessions", "DELETE /api/v1/auth/me/sessions/{id}", // see TestDevices
 		"GET /api/v1/activity", "GET /api/v1/audit", "GET /api/v1/audit.csv", "GET /api/v1/events",
 		"GET /api/v1/usage/going", // of the runtime
-		"GET /api/v1/agents", "GET /api/v1/agentrt/sessions", "GET /api/v1/agentrt/status", "GET /api/v1/agentrt/doctor",
+		"GET /api/v1/usage/idle",
+		"GET /api/v1/agents", "POST /api/v1/agents/{agent_id}/hold", "POST /api/v1/agents/{agent_id}/release", "GET /api/v1/agents/{agent_id}/tools", "POST /api/v1/agents/{agent_id}/tools/check", "GET /api/v1/agentrt/sessions", "GET /api/v1/agentrt/status", "GET /api/v1/agentrt/doctor",
 		"GET /api/v1/agentrt/pairing", "POST /api/v1/agentrt/pairing", "DELETE /api/v1/agentrt/pairing", // the service's own device
 		"POST /api/v1/agentrt/pairing/rotate", "DELETE /api/v1/agentrt/pairing/rotate",
-		"GET /api/v1/agentrt/jobs", "POST /api/v1/agentrt/jobs", "GET /api/v1/agentrt/slots", // of the runtime
+		"GET /api/v1/agentrt/jobs", "POST /api/v1/agentrt/jobs", "GET /api/v1/agentrt/slots", "GET /api/v1/agentrt/next-runs", // of the runtime
 		"GET /api/v1/settings", "PATCH /api/v1/settings", "POST /api/v1/settings/test", // of the service
-		"GET /api/v1/retention", "POST /api/v1/retention/run",
+		"GET /api/v1/retention", "GET /api/v1/retention/preview", "POST /api/v1/retention/run",
 		"GET /api/v1/standups", "GET /api/v1/standups/latest", "POST /api/v1/standups", "GET /api/v1/standups/schedule", "POST /api/v1/standups/schedule",
 		"GET /api/v1/tasks", "POST /api/v1/tasks", "POST /api/v1/tasks/claim", // see TestOthersTasksAreNotNext
 		"GET /api/v1/users", "POST /api/v1/users", "GET /api/v1/people",
@@ -101,8 +103,14 @@ func withoutObject() []string {
 		"GET /api/v1/projects", "POST /api/v1/projects", "GET /api/v1/projects/{id}", "PATCH /api/v1/projects/{id}", // shared by all users
 		"GET /api/v1/search",
 		"GET /api/v1/usage", "GET /api/v1/usage.csv", "GET /api/v1/prices", "PUT /api/v1/prices", "GET /api/v1/agentrt/models", // of the service
+		"GET /api/v1/limits", "POST /api/v1/limits", "POST /api/v1/limits/preview", "GET /api/v1/limits/{id}", "PATCH /api/v1/limits/{id}", // of the service
+		"DELETE /api/v1/limits/{id}", "POST /api/v1/limits/{id}/allow",
 		"GET /api/v1/inbox",
+		"GET /api/v1/approvals", "GET /api/v1/approvals/{id}", "POST /api/v1/approvals/{id}/answer", "GET /api/v1/agentrt/commands", // of the runtime
+		"GET /api/v1/questions", "GET /api/v1/questions/{id}", "POST /api/v1/questions/{id}/answer",
+		"POST /api/v1/questions", "POST /api/v1/questions/{id}/withdraw", // see TestAskHuman and approval.TestAskedEndings
 		"GET /api/v1/sessions", "GET /api/v1/sessions/{id}", "GET /api/v1/sessions/{id}/messages", // of the service
+		"POST /mcp", // see the tests of the package mcp
 	)
 }
 
@@ -424,6 +432,7 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 			"/api/v1/tasks/{id}/comments": {"body": "One"}, "/api/v1/teams": {"key": "one", "name": "One", "facilitator": "coo", "participants": []string{"cto"}},
 		}
 		bodies["/api/v1/agentrt/jobs"] = jobBody("One", "cto")
+		bodies["/api/v1/limits"] = map[string]any{"scope": "all", "measure": "usd", "amount": "1", "window": "day", "action": "tell"}
 		const sending = "/api/v1/agentrt/sessions/{key}/messages"
 		bodies[sending] = map[string]any{"text": "One"}
 		const talking = "/api/v1/agents/{agent_id}/messages"

@@ -140,8 +140,11 @@ manage_accounts [owner admin]
 read_audit [owner admin]
 manage_retention [owner admin]
 manage_prices [owner admin]
+manage_limits [owner admin]
 dispatch_tasks [owner admin]
 decide_tasks [owner admin user]
+answer_agents [owner admin]
+use_tools [agent]
 `
 	if b.String() != want {
 		t.Errorf("the table is\n%swant\n%s", b.String(), want)

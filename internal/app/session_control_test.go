@@ -98,11 +98,11 @@ func TestSendInDoubt(t *testing.T) {
 	if got := decode[session.Sent](send().want(http.StatusAccepted)); got.RunID != doubt.RunID || h.runtime.Asked("cto") != asked+1 {
 		t.Errorf("%+v, and the agent was asked %d times", got, h.runtime.Asked("cto")-asked)
 	}
-	h.runtime.Hang("chat.abort", true)
+	h.runtime.Hang("sessions.abort", true)
 	stopped := decode[struct {
 		Maybe bool `json:"maybe_stopped"`
 	}](owner.post(ctoPath+"/stop", nil).wantProblem(http.StatusGatewayTimeout, "gateway_timeout"))
-	h.runtime.Hang("chat.abort", false)
+	h.runtime.Hang("sessions.abort", false)
 	told := string(owner.get("/api/v1/audit?kind=session.*").want(http.StatusOK).body)
 	if !stopped.Maybe || strings.Count(told, `"confirmed":false`) != 2 || strings.Count(told, `"confirmed":true`) != 1 {
 		t.Errorf("the audit log has %s", told)
@@ -123,7 +123,7 @@ func TestSendAndLeave(t *testing.T) {
 	s.ask("run-1", cto, "What is next?")
 	s.answered("run-1")
 	waitFor(t, "the session", func() bool { return owner.get(ctoPath).status == http.StatusOK })
-	for _, method := range []string{"chat.send", "chat.abort"} {
+	for _, method := range []string{"chat.send", "sessions.abort"} {
 		h.runtime.Hang(method, true)
 		calls := h.runtime.Calls(method)
 		ctx, leave := context.WithCancel(actor.With(t.Context(), actor.System))
@@ -205,7 +205,7 @@ func TestStopSession(t *testing.T) {
 	if got := stop(map[string]string{"run_id": "another"}); got.Stopped || len(got.RunIDs) > 0 {
 		t.Errorf("stopping an unknown run: %+v", got)
 	}
-	if got := stop(nil); !got.Stopped || fmt.Sprint(got.RunIDs) != "[run-1 run-2]" {
+	if got := stop(nil); !got.Stopped || fmt.Sprint(got.RunIDs) != "[run-1]" {
 		t.Errorf("stopped %+v", got)
 	}
 	waitFor(t, "the end of the run", func() bool { return !owner.session(cto).Active })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	"wardroom/internal/account"
@@ -19,7 +20,7 @@ import (
 func (a *App) wireSettings(ctx context.Context) error {
 	a.Settings = &settings.Service{
 		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
-		Fixed: fixedSettings(a.cfg, a.opts.Demo),
+		Fixed: fixedSettings(a.cfg, a.opts.Demo), Configured: a.configuredDays(),
 		Confirm: func(ctx context.Context, password *string, do func(func(context.Context, *db.Tx) error) error) error {
 			return a.Accounts.Confirm(ctx, password, "settings change", do)
 		},
@@ -28,6 +29,18 @@ func (a *App) wireSettings(ctx context.Context) error {
 		Away:     func(err error) bool { return a.outage.notice("the settings", err) },
 	}
 	return a.Settings.Load(ctx)
+}
+
+// configuredDays returns the numbers of days of the retention policies, each once.
+func (a *App) configuredDays() []settings.ConfiguredDays {
+	var out []settings.ConfiguredDays
+	for _, p := range a.policies() {
+		d := settings.ConfiguredDays{Setting: p.Setting, Days: p.Days, Fixed: a.cfg.Set[p.Setting]}
+		if !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // fixedSettings returns the settings that cannot be changed in the dashboard.

@@ -49,8 +49,11 @@ func TestGatewayTrouble(t *testing.T) {
 		for _, r := range replicas {
 			r.connected()
 		}
-		waitFor(t, "the item to be resolved", func() bool { return len(of("open")) == 0 })
-		if items = of("resolved"); len(items) != 1 || items[0].Count != 1 || items[0].Resolution.Note != "The gateway is connected." {
+		waitFor(t, "the item to be resolved", func() bool {
+			items = of("resolved")
+			return len(items) == 1 && len(of("open")) == 0
+		})
+		if items[0].Count != 1 || items[0].Resolution.Note != "The gateway is connected." {
 			t.Errorf("at the end the inbox has %+v", items)
 		}
 	})

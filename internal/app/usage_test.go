@@ -68,6 +68,50 @@ func (c caller) usage(query string) usage.Report {
 	return decode[usage.Report](c.get("/api/v1/usage?" + query).want(http.StatusOK))
 }
 
+// Jobs and heartbeats that change nothing cost money unseen; those that change the board, and all
+// other runs, are not idle.
+func TestIdleRuns(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		s := newHouse(t, engine, nil).start()
+		owner := s.login(ownerEmail)
+		owner.hire("cto")
+		owner.post("/api/v1/tasks", map[string]string{"title": "By a person"}).want(http.StatusCreated)
+		before := time.Now().UTC()
+		s.login("cto@example.com").post("/api/v1/tasks", map[string]string{"title": "By an agent"}).want(http.StatusCreated)
+		after := time.Now().UTC()
+		at := func(back time.Duration) time.Time { return before.Add(-back) }
+		for i, r := range []struct {
+			key        string
+			source     usage.Source
+			start, end time.Time
+			cost       int64
+		}{
+			{"agent:cto:cron:digest", usage.Schedule, at(2 * time.Hour), at(time.Hour), 10},
+			{"agent:cto:main", usage.Heartbeat, at(time.Hour), at(time.Minute), 5},
+			{"agent:cto:main", usage.Heartbeat, time.Time{}, at(6 * 24 * time.Hour), 3},
+			{"agent:cto:cron:digest", usage.Schedule, at(time.Minute), after, 20},
+			{"agent:cto:cron:digest", usage.Schedule, at(9 * 24 * time.Hour), at(8 * 24 * time.Hour), 40},
+			{"agent:cto:main", usage.Human, at(2 * time.Hour), at(time.Hour), 80},
+		} {
+			err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+				_, err := s.Usage.Note(t.Context(), tx, usage.Run{
+					RunID: fmt.Sprint("idle-", i), SessionKey: r.key, Source: r.source, StartedAt: r.start, EndedAt: r.end,
+					Parts: []usage.Part{{Provider: "p", Model: "m", Tokens: usage.Tokens{Input: 1000}, Cost: cents(r.cost)}},
+				})
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		idle := decode[usage.Idle](owner.get("/api/v1/usage/idle").want(http.StatusOK))
+		if idle.Runs != 3 || idle.CostUSD == nil || *idle.CostUSD != *cents(18) {
+			t.Errorf("idle: %+v, cost %v", idle, idle.CostUSD)
+		}
+	})
+}
+
 // After 200 runs of all kinds, with crashes and restarts of the service and the runtime,
 // the ledger equals the runtime's totals for every session and model. It keeps them when
 // the runtime forgets everything.

@@ -113,6 +113,12 @@ func newRedactor() *redactor {
 	}
 }
 
+// Redactor returns a function that replaces the recognized secrets in a text.
+func Redactor() func(text string) string {
+	m := newRedactor()
+	return func(text string) string { return m.text(text, false) }
+}
+
 // text redacts the recognized secrets in a text. If the text was truncated, it may end
 // with part of a secret, which is redacted too.
 func (m *redactor) text(text string, truncated bool) string {

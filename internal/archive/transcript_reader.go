@@ -79,6 +79,7 @@ type piece struct {
 	restart bool           // the transcript is shorter than the archived part, which must be replaced
 	upTo    int64          // last row read
 	done    bool           // there are no more rows
+	at      clock.Time     // when its newest rows were requested: rows added later may be missing
 }
 
 // chunk reads the next rows of a transcript, starting with the last archived one. The total parameter is the
@@ -91,6 +92,7 @@ func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok
 			return piece{}, false, err
 		}
 		k.wait(ctx)
+		c.at = clock.At(k.s.Now())
 		page, err := k.s.Runtime.Turns(ctx, p.seen.Key, chunk, offset)
 		if err != nil {
 			return piece{}, false, err
@@ -222,7 +224,7 @@ func (k *archiver) write(ctx context.Context, p *kept, c piece, why Ended) error
 		if len(messages) > 0 && (before == 0) {
 			began = messages[0].At
 		}
-		if err := putRead(ctx, tx, &is, began, c.done, why, clock.At(k.s.Now())); err != nil {
+		if err := putRead(ctx, tx, &is, began, c.done, why, c.at); err != nil {
 			return err
 		}
 		fresh := slices.DeleteFunc(slices.Clone(messages), func(m transcript.Message) bool { return m.Seq != nil && *m.Seq <= before })

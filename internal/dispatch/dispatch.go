@@ -98,7 +98,10 @@ type Task struct {
 	DueAt                       *clock.Time
 	Blocked                     string // the reason; empty if the task is not blocked
 	AgentID, UserID             string // the assigned agent and its account
+	Tools                       string // how the names of the agent's tools begin; empty if it has none
 	Depends                     []string
+	Criteria                    []string  // what must be true before the task is accepted
+	Checks                      []string  // commands that check the result
 	Comments                    []Comment // oldest first
 }
 

@@ -38,10 +38,24 @@ func message(t Task, note, by, address string) string {
 	if note = strings.TrimSpace(note); note != "" {
 		fmt.Fprintf(&b, "\n%s, who sent you this task, adds:\n%s\n", plaintext.Line(by), cut(plaintext.Lines(note), longestNote))
 	}
+	b.WriteString(t.acceptance())
+	if t.Tools != "" {
+		fmt.Fprintf(&b, `
+Report to the board with the tool %[1]sreport while you work: ack when you start, progress when you have news, blocker when you cannot continue (then stop), done when you are finished. If the tool is not in your list, find it with tool_search.
+`, t.Tools)
+	} else {
+		b.WriteString(byHTTP(t.Key, address))
+	}
+	b.WriteString("\nEnd this turn with a few lines about what you did and what is left. Only your reports change the task.\n")
+	return b.String()
+}
+
+// byHTTP returns the instructions for an agent without tools.
+func byHTTP(key, address string) string {
 	if address == "" {
 		address = "$" + AddressVariable
 	}
-	fmt.Fprintf(&b, `
+	return fmt.Sprintf(`
 Report to the board over HTTP while you work. Your API key is in the environment variable %[2]s. Never print it. Run:
 
     curl -sS -X POST "%[1]s/api/v1/tasks/%[3]s/reports" -H "Authorization: Bearer $%[2]s" -H 'Content-Type: application/json' -d '{"kind":"ack"}'
@@ -52,9 +66,25 @@ Send one of these as the data:
 - {"kind":"blocker","text":"why"} when you cannot continue. Then stop.
 - {"kind":"done","text":"the result"} when you are finished. The task is then reviewed.
 You may add "branch" and "pr_url".
+`, address, KeyVariable, key)
+}
 
-End this turn with a few lines about what you did and what is left. Only your reports change the task.
-`, address, KeyVariable, t.Key)
+// acceptance returns the part of the prompt about the criteria and the checks of the task. Only people
+// write them, so they are instructions.
+func (t Task) acceptance() string {
+	var b strings.Builder
+	if len(t.Criteria) > 0 {
+		b.WriteString("\nThe result is accepted if:\n")
+		for _, c := range t.Criteria {
+			b.WriteString("- " + plaintext.Line(c) + "\n")
+		}
+	}
+	if len(t.Checks) > 0 {
+		b.WriteString("\nAfter your last change, run these checks exactly as written, each as a command of its own, and say in your report how they ended:\n")
+		for _, c := range t.Checks {
+			b.WriteString("    " + plaintext.Line(c) + "\n")
+		}
+	}
 	return b.String()
 }
 

@@ -42,6 +42,10 @@ func TestMessage(t *testing.T) {
 			t.Errorf("without %q:\n%s", want, after)
 		}
 	}
+	whole.Tools = "wr-cto__"
+	if got := message(whole, "", "Ada", ""); !strings.Contains(got, "with the tool wr-cto__report ") || strings.Contains(got, "curl -sS") {
+		t.Errorf("an agent with tools is told:\n%s", got)
+	}
 	long := Task{Key: "TASK-4", Title: strings.Repeat("t", 1e5), Description: strings.Repeat("漢\n", 1e5)}
 	for range 100 {
 		long.Comments = append(long.Comments, Comment{due.Time, strings.Repeat("a", 1e4), strings.Repeat("c", 1e5)})

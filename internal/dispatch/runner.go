@@ -29,6 +29,7 @@ const (
 	waitSlice  = 30 * time.Second // duration of one wait for the gateway
 	graceWait  = 15 * time.Second // wait for the gateway after the time limit, to find out how the run ended
 	agentPause = 5 * time.Second  // pause after the agent was not found
+	heldPause  = 2 * time.Second  // pause after the agent was held
 )
 
 // run is the job function that carries out a dispatch until it ends.
@@ -48,6 +49,11 @@ func (s *Service) run(ctx context.Context, h *job.Held) error {
 				continue
 			}
 		}
+		if held, ok := errors.AsType[*heldError](err); ok {
+			if err = c.awaitRelease(ctx, held); err == nil {
+				continue
+			}
+		}
 		f, failed := errors.AsType[*Failure](err)
 		switch {
 		case failed:
@@ -59,6 +65,24 @@ func (s *Service) run(ctx context.Context, h *job.Held) error {
 		}
 		return c.finish(ctx, f, r)
 	}
+}
+
+// heldError means that the question was not sent because the agent is held.
+type heldError struct{ why error }
+
+func (e *heldError) Error() string { return e.why.Error() }
+
+// awaitRelease waits before the next attempt to start a held agent. The dispatch's time to start
+// begins anew, because the agent can be released at any time.
+func (c *runner) awaitRelease(ctx context.Context, held *heldError) error {
+	if c.d.State == Started {
+		return &Failure{Stopped, errorText(held.why)}
+	}
+	c.d.startBy = clock.At(c.Now().Add(c.Patience))
+	if err := c.setWaiting(ctx, errorText(held.why)); err != nil {
+		return err
+	}
+	return ask.Pause(ctx, heldPause)
 }
 
 // finish records that the dispatch has ended. If its run is orphaned, finish also enqueues a
@@ -122,6 +146,9 @@ func (c *runner) Left() time.Duration {
 // that the question is about to be sent.
 func (c *runner) Sending(ctx context.Context) (time.Duration, error) {
 	if c.d.State == Started {
+		if err := c.checkHeld(ctx, c.DB, c.d.AgentID); err != nil {
+			return 0, &heldError{err}
+		}
 		return c.Left(), c.checkEligible(ctx)
 	}
 	var f Failure
@@ -130,6 +157,9 @@ func (c *runner) Sending(ctx context.Context) (time.Duration, error) {
 	err := c.job.Write(ctx, func(tx *db.Tx) (err error) {
 		if f.Code, f.Detail, err = c.Ineligible(ctx, tx, c.d.taskID, c.d.userID); err != nil || f.Code != "" {
 			return err
+		}
+		if err := c.checkHeld(ctx, tx, c.d.AgentID); err != nil {
+			return &heldError{err}
 		}
 		return update(ctx, tx, is)
 	})

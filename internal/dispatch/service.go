@@ -47,6 +47,8 @@ type Service struct {
 	// Ineligible returns why a task must no longer be dispatched to the given account.
 	// The code is empty if the task may still be dispatched.
 	Ineligible func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
+	// Held returns an error that explains why the agent may not run now, or nil. It can be nil.
+	Held func(ctx context.Context, q db.Queryer, agentID string) error
 	// Show stores the dispatch with its task, so that the task's card shows it. It records
 	// no event. It returns a not-found error if the task has been deleted.
 	Show func(ctx context.Context, tx *db.Tx, d Dispatch) error
@@ -104,6 +106,9 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (D
 	if err != nil {
 		return Dispatch{}, err
 	}
+	if err := s.checkHeld(ctx, tx, t.AgentID); err != nil {
+		return Dispatch{}, err
+	}
 	before, err := last(ctx, tx, t.ID)
 	switch {
 	case err == nil && before.active():
@@ -134,6 +139,14 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (D
 		return Dispatch{}, err
 	}
 	return d, s.record(ctx, tx, eventDispatched, d, map[string]any{"note": n.Note != ""})
+}
+
+// checkHeld returns an error if the agent may not run now.
+func (s *Service) checkHeld(ctx context.Context, q db.Queryer, agentID string) error {
+	if s.Held == nil {
+		return nil
+	}
+	return s.Held(ctx, q, agentID)
 }
 
 // Cancel cancels a task's dispatch. The run is stopped as soon as the gateway is reachable.

@@ -65,20 +65,21 @@ func last(ctx context.Context, q db.Queryer, taskID string) (Dispatch, error) {
 
 // FailedDispatch says which task's dispatch failed, when and why.
 type FailedDispatch struct {
-	Task  string
-	RunID string
-	Code  Code
-	Why   string
-	At    clock.Time
+	AgentID string
+	Task    string
+	Why     string
+	At      clock.Time
+	Ran     bool // the gateway had accepted it
 }
 
-// FailedOf lists an agent's dispatches that failed since the given time, newest first. It
+// FailedOf lists the agents' dispatches that failed since the given time, newest first. It
 // omits canceled, withdrawn and reassigned dispatches.
-func (s *Service) FailedOf(ctx context.Context, agentID string, since time.Time, limit int) ([]FailedDispatch, error) {
-	rows, err := s.DB.Query(ctx, `SELECT task_key, run_id, error_code, error_detail, ended_at FROM dispatches
-		WHERE agent_id = ? AND state = 'failed' AND ended_at >= ? AND error_code NOT IN ('cancelled', 'withdrawn', 'reassigned')
-		ORDER BY ended_at DESC LIMIT ?`, agentID, since, limit)
+func (s *Service) FailedOf(ctx context.Context, agentIDs []string, since time.Time, limit int) ([]FailedDispatch, error) {
+	in, args := db.In(agentIDs)
+	rows, err := s.DB.Query(ctx, `SELECT agent_id, task_key, error_detail, ended_at, asked_at IS NOT NULL FROM dispatches
+		WHERE agent_id `+in+` AND state = 'failed' AND ended_at >= ? AND error_code NOT IN ('cancelled', 'withdrawn', 'reassigned')
+		ORDER BY ended_at DESC LIMIT ?`, append(args, since, limit)...)
 	return db.All(rows, err, func(row db.Row) (t FailedDispatch, err error) {
-		return t, row.Scan(&t.Task, &t.RunID, &t.Code, &t.Why, &t.At)
+		return t, row.Scan(&t.AgentID, &t.Task, &t.Why, &t.At, &t.Ran)
 	})
 }

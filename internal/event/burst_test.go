@@ -21,7 +21,7 @@ func TestStreamSendsABurstAtOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var sent []string
-	stream := &Stream{s: s, limits: Limits{}.withDefaults(), who: actor.Actor{ID: "ada"}, seen: time.Now(), send: func(frames []byte) error {
+	stream := &Stream{s: s, limits: Limits{}.withDefaults(), who: actor.Actor{ID: "owner"}, seen: time.Now(), send: func(frames []byte) error {
 		sent = append(sent, string(frames))
 		cancel()
 		return nil

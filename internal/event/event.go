@@ -41,7 +41,7 @@ var ErrActor = fault.New(fault.Invalid, "actor_unknown", "No account matches thi
 
 // Subject is the object that an event is about, such as a task.
 type Subject struct {
-	Kind string `json:"kind" doc:"task, project, standup, team, schedule, inbox, session, or user; in the audit log also address, device, service, prices, and retention."`
+	Kind string `json:"kind" doc:"task, project, standup, team, schedule, inbox, session, agent, or user; in the audit log also address, device, service, prices, limit, and retention."`
 	ID   string `json:"id"`
 	Name string `json:"name" doc:"Name at the time of the event, such as TASK-12."`
 }

@@ -19,6 +19,7 @@ const (
 	TopicUser     = "user"  // the whole audit log; requires the permission read_audit
 	TopicGateway  = "gateway"
 	TopicUsage    = "usage"   // growth of the usage ledger
+	TopicAgent    = "agent"   // holds of agents
 	TopicSession  = "session" // the runtime's sessions and the connection to the gateway
 )
 

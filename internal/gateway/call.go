@@ -104,6 +104,10 @@ func (c *Client) wireFault(e *wireError) error {
 		return ErrNoJob.With("The job may have been removed. Reload the list of jobs.")
 	case e.Details.Code == "CRON_JOB_CHANGED":
 		return ErrJobChanged.With("Reload the job and make the change again.")
+	case strings.HasPrefix(e.Message, "config changed since last load"):
+		return ErrConfigChanged
+	case c.requestFault(e) != nil:
+		return c.requestFault(e)
 	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized": // chat.abort rejects runs of other clients this way, without a code
 		return ErrForeignRun.With("Another client, or Wardroom over a previous connection, started this run. Stop it in the gateway's own dashboard. To stop such runs from Wardroom, pair Wardroom as a device or request the operator.admin scope.")
 	case e.Code == "NOT_PAIRED":
@@ -174,30 +178,15 @@ func (r roster) agents(s *secrets) []Agent {
 		if a.ID == "" {
 			continue
 		}
+		model, _ := modelNames(a.Model)
 		agents = append(agents, Agent{
 			ID:           s.line(a.ID),
 			Name:         s.line(a.Name),
 			IdentityName: s.line(a.Identity.Name),
 			Emoji:        s.line(a.Identity.Emoji),
-			Model:        s.line(modelName(a.Model)),
+			Model:        s.line(string(model)),
 			Default:      a.ID == r.DefaultID,
 		})
 	}
 	return agents
-}
-
-// modelName returns a model's name. The gateway sends it either in an object or as a
-// plain string.
-func modelName(raw json.RawMessage) string {
-	var object struct {
-		Primary string `json:"primary"`
-	}
-	if json.Unmarshal(raw, &object) == nil {
-		return object.Primary
-	}
-	var name string
-	if json.Unmarshal(raw, &name) == nil {
-		return name
-	}
-	return ""
 }

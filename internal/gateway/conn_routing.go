@@ -15,9 +15,9 @@ import (
 //   - The client's own connection requests all configured scopes. It reads, receives
 //     events, stops runs and manages scheduled jobs. It connects first, so that an unpaired
 //     device asks for a single approval of all scopes.
-//   - The starter's connection requests all scopes except operator.admin, and starts
-//     every run. It connects only after the first, so that Wardroom does not dial an
-//     unreachable gateway twice.
+//   - The starter's connection requests all scopes except operator.admin, and without a paired
+//     device operator.approvals and operator.questions, and starts every run. It connects only
+//     after the first, so that Wardroom does not dial an unreachable gateway twice.
 //
 // There is no fallback: without the second connection, no run starts. While the first
 // is down, the second receives the events instead.
@@ -134,17 +134,24 @@ func unrequestedAdmin() *failure {
 func (c *Client) newStarter() *Client {
 	s := c.cloneAs(c.at, nil, wallet{})
 	s.leader, s.secrets, s.runs, s.opt.Log = c, c.secrets, c.runs, c.opt.Log.With("connection", string(StartsRuns))
-	s.opt.Scopes = runScopes(c.opt.Scopes)
+	s.opt.Scopes = runScopes(c.opt.Scopes, false)
 	s.status = c.status
 	s.status.ScopesAsked = list(s.opt.Scopes)
 	return s
 }
 
-// runScopes returns the scopes to request for the connection that starts runs: those in
-// asked except operator.admin, plus operator.read and operator.write.
-func runScopes(asked []string) []string {
+// runScopes returns the scopes to request for the connection that starts runs: those in asked except
+// operator.admin, plus those that a run needs to use its session. Without a paired device these
+// include operator.approvals and operator.questions, without which a run cannot run a command that
+// needs an approval, and cannot ask a question. A paired device requests them only if they are in
+// asked, because the gateway refuses scopes for which a device is not approved.
+func runScopes(asked []string, paired bool) []string {
+	needed := []string{scopeRead, scopeWrite}
+	if !paired {
+		needed = append(needed, scopeApprovals, scopeQuestions)
+	}
 	scopes := []string{}
-	for _, scope := range append([]string{scopeRead, scopeWrite}, asked...) {
+	for _, scope := range append(needed, asked...) {
 		if scope != scopeAdmin && !slices.Contains(scopes, scope) {
 			scopes = append(scopes, scope)
 		}
@@ -177,6 +184,10 @@ func (c *Client) awaitLeader(ctx context.Context) bool {
 		}
 		l.mu.Unlock()
 		if may {
+			c.mu.Lock()
+			c.opt.Scopes = runScopes(l.opt.Scopes, device != nil)
+			c.status.ScopesAsked = list(c.opt.Scopes)
+			c.mu.Unlock()
 			c.at, c.device = at, device
 			c.secrets.add(has.issued) // the leader may not have added it yet
 			if has != c.copied {      // otherwise keep the wallet, in which a token may be marked as rejected

@@ -38,6 +38,7 @@ type Job struct {
 	Revision      string      `json:"configRevision" doc:"Changes with the job's definition, but not with its runs."`
 	State         JobState    `json:"state"`
 	CreatedAt     clock.Time  `json:"createdAt"`
+	UpdatedAt     clock.Time  `json:"-"` // when its definition last changed or a run ended
 	Conditional   bool        `json:"conditional,omitempty" doc:"Whether a script or the job's own runs decide when it runs; its next run is then unpredictable."`
 }
 
@@ -59,6 +60,7 @@ type JobPayload struct {
 	Kind    string        `json:"kind" doc:"agentTurn, or systemEvent for a text in the agent's main session; the gateway has further kinds."`
 	Message string        `json:"message" doc:"Message to the agent."`
 	Limit   time.Duration `json:"-"` // limit for the agent's turn; zero means the gateway's default
+	Model   string        `json:"-"` // "provider/model" or an alias; empty for the agent's own
 }
 
 // JobDelivery says where the gateway sends the agent's answer.

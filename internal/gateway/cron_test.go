@@ -43,6 +43,17 @@ func answering(t *testing.T, method string, responses ...any) (*gateway.Client, 
 	return g.connected(t), asked
 }
 
+// recordedRun returns the run in the recorded history.
+func recordedRun(t *testing.T) any {
+	t.Helper()
+	payload, _ := with(t, cronRecorded(t, "cron.runs").Response, "id", "r1")["payload"].(map[string]any)
+	entries, _ := payload["entries"].([]any)
+	if len(entries) != 1 {
+		t.Fatalf("recorded were %v", entries)
+	}
+	return entries[0]
+}
+
 // wantAsked compares sent params with the expected ones, as JSON.
 func wantAsked(t *testing.T, got string, want map[string]any) {
 	t.Helper()
@@ -82,6 +93,7 @@ func TestJobs(t *testing.T) {
 		Revision:  "sha256:5kcOKLhPLagguWN2W9bVz23ja3eWN8DKoj8EhjC5Uic",
 		State:     gateway.JobState{NextRunAt: clock.Ptr(time.UnixMilli(1795230000000))},
 		CreatedAt: at(1795161309563),
+		UpdatedAt: at(1795161309563),
 	}
 	if diff := cmp.Diff(want, dream); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -278,6 +290,19 @@ func TestRunJob(t *testing.T) {
 			t.Errorf("ran %+v", r)
 		}
 		wantAsked(t, <-asked, map[string]any{"id": "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed", "scope": "job", "limit": 5.0})
+	})
+	t.Run("its run without a delivered answer", func(t *testing.T) {
+		for status, completions := range map[string]map[string]bool{
+			"ok": {"succeeded": false, "unknown": false, "failed": true}, "error": {"failed": false}, // succeeded includes answers that were withheld
+		} {
+			for completion, want := range completions {
+				row := with(t, with(t, recordedRun(t), "completionStatus", completion), "status", status)
+				c, _ := answering(t, "cron.runs", with(t, cronRecorded(t, "cron.runs").Response, "payload.entries", []any{row}))
+				if runs, _, err := c.JobRuns(within(t), gateway.JobRunsWanted{}); err != nil || len(runs) != 1 || runs[0].Undelivered != want {
+					t.Errorf("%s, %s: %+v %v", status, completion, runs, err)
+				}
+			}
+		}
 	})
 	t.Run("removed", func(t *testing.T) {
 		c, _ := answering(t, "cron.remove", cronRecorded(t, "cron.remove").Response)

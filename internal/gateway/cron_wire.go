@@ -69,6 +69,7 @@ type jobRow struct {
 		Message word   `json:"message"`
 		Text    word   `json:"text"` // of a systemEvent
 		Limit   number `json:"timeoutSeconds"`
+		Model   word   `json:"model"`
 	} `json:"payload"`
 	Delivery struct {
 		Mode word `json:"mode"`
@@ -82,6 +83,7 @@ type jobRow struct {
 		Errors     number `json:"consecutiveErrors"`
 	} `json:"state"`
 	CreatedAt number `json:"createdAtMs"`
+	UpdatedAt number `json:"updatedAtMs"`
 }
 
 // oneJob reads a job from the response to the given method.
@@ -110,13 +112,13 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 			EveryMS: r.Schedule.EveryMS.count(), StaggerMS: r.stagger(),
 		},
 		Conditional: present(r.Trigger) || present(r.Pacing),
-		Payload:     JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.span(time.Second)},
+		Payload:     JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.span(time.Second), Model: clean(r.Payload.Model)},
 		Delivery:    JobDelivery{Mode: clean(r.Delivery.Mode)},
 		State: JobState{
 			NextRunAt: r.State.Next.timeOrNil(), RunningAt: r.State.Running.timeOrNil(), LastRunAt: r.State.Last.timeOrNil(),
 			LastStatus: clean(r.State.LastStatus), LastError: clean(r.State.LastError), Errors: r.State.Errors.count(),
 		},
-		CreatedAt: r.CreatedAt.time(),
+		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
 	}, true
 }
 
@@ -176,6 +178,9 @@ type JobRun struct {
 	RanAt      clock.Time
 	Took       time.Duration
 	EndedAt    clock.Time
+	// Undelivered means that the run succeeded, but its answer did not reach its recipient. An
+	// answer that the agent or the gateway withheld on purpose is not undelivered.
+	Undelivered bool
 }
 
 // JobRunsWanted filters runs. The zero value selects the newest runs of all jobs.
@@ -224,6 +229,7 @@ func (c *Client) readJobRun(raw json.RawMessage) (JobRun, bool) {
 		Status     word   `json:"status"`
 		Error      word   `json:"error"`
 		Summary    word   `json:"summary"`
+		Completion word   `json:"completionStatus"` // with a required delivery; status is without
 		RanAt      number `json:"runAtMs"`
 		Took       number `json:"durationMs"`
 		At         number `json:"ts"`
@@ -235,6 +241,6 @@ func (c *Client) readJobRun(raw json.RawMessage) (JobRun, bool) {
 	return JobRun{
 		JobID: string(r.JobID), RunID: clean(r.RunID), SessionKey: clean(r.SessionKey), Status: clean(r.Status), Error: clean(r.Error),
 		Summary: clean(r.Summary), RanAt: r.RanAt.time(), EndedAt: r.At.time(),
-		Took: r.Took.span(time.Millisecond),
+		Took: r.Took.span(time.Millisecond), Undelivered: r.Status == "ok" && r.Completion == "failed",
 	}, true
 }

@@ -162,7 +162,7 @@ func (x *examination) asksForAdmin() bool { return slices.Contains(x.client.opt.
 // closes it again.
 func (x *examination) checkRunConn(ctx context.Context) (saw string, fail *failure) {
 	s := x.client.cloneAs(x.client.at, x.client.device, x.client.wallet)
-	s.opt.Scopes = runScopes(s.opt.Scopes)
+	s.opt.Scopes = runScopes(s.opt.Scopes, s.device != nil)
 	k, h, fail := s.connect(ctx)
 	if fail != nil {
 		return "", fail

@@ -36,6 +36,10 @@ func needs() []need {
 	const (
 		read, write, admin = scopeRead, scopeWrite, scopeAdmin
 		schedules          = "changing scheduled jobs"
+		agentFiles         = "warning before an agent's file is too long"
+		approvals          = "answering approvals"
+		questions          = "answering agents' questions"
+		receipts           = "files and artifacts in the receipts of tasks"
 	)
 	return []need{
 		{method: "health", over: watchLane, feature: "detecting that a slow gateway has recovered"},
@@ -43,6 +47,7 @@ func needs() []need {
 		{method: "agent", over: runsLane, feature: "sending questions to agents, as in standups", scope: write},
 		{method: "agent.wait", over: runsLane, feature: "receiving agents' answers", scope: write},
 		{method: "chat.abort", over: watchLane, feature: "stopping runs", scope: write},
+		{method: "sessions.abort", over: watchLane, feature: "stopping sessions", scope: write},
 		{method: "tasks.list", over: watchLane, feature: "finding runs that were started over an earlier connection", scope: read},
 		{method: "tasks.cancel", over: runsLane, feature: "stopping runs that were started over an earlier connection", scope: write},
 		{method: "chat.send", over: runsLane, feature: "sending messages to sessions", scope: write},
@@ -53,14 +58,30 @@ func needs() []need {
 		{method: "sessions.describe", over: watchLane, feature: "reading a single session", scope: read},
 		{method: "sessions.usage", over: watchLane, feature: "tokens and cost of sessions", scope: read, hidden: true},
 		{method: "models.list", over: watchLane, feature: "listing models", scope: read},
+		{method: "models.authStatus", over: watchLane, feature: "warning before a login to a provider of models ends", scope: read},
+		{method: "agents.files.list", over: watchLane, feature: agentFiles, scope: read},
+		{method: "agents.files.get", over: watchLane, feature: agentFiles, scope: read},
+		{method: "tools.effective", over: watchLane, feature: "checking whether agents have their tools", scope: read},
 		{method: "sessions.get", over: watchLane, feature: "the usage of runs without a visible message", scope: read, hidden: true},
+		{method: "sessions.diff", over: watchLane, feature: receipts, scope: read},
+		{method: "artifacts.list", over: watchLane, feature: receipts, scope: read},
 		{method: "cron.list", over: watchLane, feature: "listing scheduled jobs", scope: read},
 		{method: "cron.get", over: watchLane, feature: "reading a single scheduled job", scope: read},
 		{method: "cron.runs", over: watchLane, feature: "listing the runs of scheduled jobs", scope: read},
 		{method: "cron.add", over: adminLane, feature: schedules, scope: admin},
 		{method: "cron.update", over: adminLane, feature: schedules, scope: admin},
 		{method: "cron.remove", over: adminLane, feature: schedules, scope: admin},
+		{method: "config.get", over: watchLane, feature: "holding agents in the runtime, and knowing whether they ask before they run commands", scope: read},
+		{method: "config.patch", over: adminLane, feature: "holding agents in the runtime", scope: admin},
 		{method: "cron.run", over: adminLane, feature: "running a scheduled job now", scope: admin},
+		{method: "exec.approval.list", over: adminLane, feature: approvals, scope: admin},
+		{method: "exec.approval.resolve", over: adminLane, feature: approvals, scope: admin},
+		{method: "plugin.approval.list", over: adminLane, feature: approvals, scope: admin},
+		{method: "plugin.approval.resolve", over: adminLane, feature: approvals, scope: admin},
+		{method: "approval.get", over: adminLane, feature: approvals, scope: admin},
+		{method: "question.list", over: adminLane, feature: questions, scope: admin},
+		{method: "question.get", over: adminLane, feature: questions, scope: admin},
+		{method: "question.resolve", over: adminLane, feature: questions, scope: admin},
 	}
 }
 

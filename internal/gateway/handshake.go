@@ -142,15 +142,25 @@ func (c *Client) connectParams(cr credential) connectParams {
 			Version:     c.opt.Version,
 			Platform:    runtime.GOOS,
 			Mode:        clientMode,
-			DisplayName: "Wardroom",
+			DisplayName: DisplayName,
 		},
 		Role:      role,
 		Scopes:    c.opt.Scopes,
-		Caps:      []string{},
+		Caps:      c.caps(),
 		Auth:      cr.auth(),
 		Locale:    "en-US",
 		UserAgent: "wardroom/" + c.opt.Version,
 	}
+}
+
+// caps returns the capabilities to announce. The gateway sends approvals of agents' commands only to
+// clients with operator.admin that announce the capability approvals. While none is connected, it
+// refuses such commands at once.
+func (c *Client) caps() []string {
+	if slices.Contains(c.opt.Scopes, scopeAdmin) {
+		return []string{"approvals"}
+	}
+	return []string{}
 }
 
 // handshakeFrame reads frames until it finds one for which wanted returns true. It

@@ -165,7 +165,7 @@ func (c *Client) unpaired(d details) *failure {
 		p.Scopes = list(c.opt.Scopes)
 	}
 	f.pairing = p
-	f.narrow = d.Reason == "scope-upgrade" && len(missingScopes(runScopes(c.opt.Scopes), p.ApprovedScopes)) == 0
+	f.narrow = d.Reason == "scope-upgrade" && len(missingScopes(runScopes(c.opt.Scopes, true), p.ApprovedScopes)) == 0
 	f.text = fmt.Sprintf("Wardroom's device (%s) is waiting for approval.", c.device.id)
 	f.fix = fmt.Sprintf("Run on the gateway's host: %s", p.Command)
 	if d.Reason == "scope-upgrade" {

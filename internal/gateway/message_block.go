@@ -2,7 +2,11 @@ package gateway
 
 import (
 	"encoding/json"
+	"regexp"
+	"strconv"
 	"strings"
+
+	"wardroom/internal/platform/clock"
 )
 
 // Block is a part of a message.
@@ -33,6 +37,9 @@ type ToolCall struct {
 	ArgumentsCut int64  // characters that were truncated from Arguments
 	Result       string
 	ResultCut    int64
+	EndedAt      clock.Time // when the tool returned its result; zero if unknown
+	ExitCode     int64      // of the command, if Exited
+	Exited       bool       // whether the tool ran a command that has ended, and its exit code is known
 }
 
 // ToolStatus is the state of a tool call.
@@ -172,7 +179,33 @@ func (c *Client) setResult(call *ToolCall, p part) {
 	if p.IsError.is() {
 		call.Status = ToolFailed
 	}
-	call.Result, call.ResultCut = c.secrets.bound(visible(parts(p.Content)), resultChars)
+	text := visible(parts(p.Content))
+	call.ExitCode, call.Exited = exitCode(call.Name, text, call.Status == ToolFailed)
+	call.Result, call.ResultCut = c.secrets.bound(text, resultChars)
+}
+
+var (
+	exitText    = regexp.MustCompile(`\(?Command exited with code (\d{1,9})\)?\s*$`)
+	processText = regexp.MustCompile(`Process exited with code (\d{1,9})\.\s*$`)
+)
+
+// exitCode returns the exit code of a command from the end of the tool's result. The runtime adds no
+// text if the command succeeded.
+func exitCode(tool, result string, failed bool) (code int64, known bool) {
+	var m []string
+	switch tool {
+	case "exec", "bash":
+		if m = exitText.FindStringSubmatch(result); m == nil {
+			return 0, !failed && !strings.Contains(result, "Command still running (session ")
+		}
+	case "process":
+		m = processText.FindStringSubmatch(result)
+	}
+	if m == nil {
+		return 0, false
+	}
+	code, err := strconv.ParseInt(m[1], 10, 64)
+	return code, err == nil
 }
 
 // fold converts transcript rows to turns and merges tool results into their calls.
@@ -184,6 +217,7 @@ func (c *Client) fold(rows []turnRow) []Turn {
 			done := part{Name: r.ToolName, ToolCallID: r.ToolCallID, IsError: r.IsError, Content: r.Content}
 			if call := calls[string(r.ToolCallID)]; call != nil {
 				c.setResult(call, done)
+				call.EndedAt = r.Timestamp.time()
 				continue
 			}
 			turns = append(turns, c.result(r, done))
@@ -204,7 +238,7 @@ func (c *Client) fold(rows []turnRow) []Turn {
 // the tool call.
 func (c *Client) result(r turnRow, done part) Turn {
 	t := c.turn(r, nil)
-	call := &ToolCall{ID: c.short(string(r.ToolCallID)), Name: c.short(string(r.ToolName))}
+	call := &ToolCall{ID: c.short(string(r.ToolCallID)), Name: c.short(string(r.ToolName)), EndedAt: t.At}
 	c.setResult(call, done)
 	t.Role, t.Blocks = "tool", []Block{{Kind: ToolBlock, Tool: call}}
 	return t

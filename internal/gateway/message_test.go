@@ -41,7 +41,7 @@ func TestTurns(t *testing.T) {
 			{ID: "767c8120-0587-4611-a21f-0d7f1835f485", Seq: 31, Role: "user", SentAs: "idem-tool-1", At: at(1795161828433), Blocks: says(`[[tool:ls {"path":"."}]] please`)},
 			{
 				ID: "83d6a7c7-4df1-4433-84d1-42b464832ba8", Seq: 32, Role: "assistant", RunID: "idem-tool-1", At: at(1795161835150),
-				Blocks: []gateway.Block{{Kind: gateway.ToolBlock, Tool: &gateway.ToolCall{ID: "call_1795161835173", Name: "ls", Status: gateway.ToolDone, Arguments: `{"path":"."}`, Result: "(empty directory)"}}},
+				Blocks: []gateway.Block{{Kind: gateway.ToolBlock, Tool: &gateway.ToolCall{ID: "call_1795161835173", Name: "ls", Status: gateway.ToolDone, Arguments: `{"path":"."}`, Result: "(empty directory)", EndedAt: at(1795161835309)}}},
 				Reason: "toolUse", Usage: spent(9824, 3, 29_517_000),
 			},
 			{
@@ -96,7 +96,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("failed: %+v", got)
 		}
 		got = turns(t, []any{tool[2]})
-		if len(got) != 1 || got[0].Role != "tool" || *got[0].Blocks[0].Tool != (gateway.ToolCall{ID: "call_1795161835173", Name: "ls", Status: gateway.ToolDone, Result: "(empty directory)"}) {
+		if len(got) != 1 || got[0].Role != "tool" || *got[0].Blocks[0].Tool != (gateway.ToolCall{ID: "call_1795161835173", Name: "ls", Status: gateway.ToolDone, Result: "(empty directory)", EndedAt: at(1795161835309)}) {
 			t.Errorf("without its call: %+v", got)
 		}
 	})

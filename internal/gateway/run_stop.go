@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Stop ends a run. It returns false if the run was not in progress. It requires the scope
@@ -20,62 +19,71 @@ func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bo
 }
 
 // StopSession ends a run in a session. If runID is empty, it ends all of the session's runs that
-// are in progress or queued. It returns the ids of the runs that it ended, even if it returns an
-// error. It requires the scope operator.write. It returns ErrForeignRun if Wardroom is not allowed
-// to stop a run that another client started.
-func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]string, error) {
-	ids, err := c.abort(ctx, sessionKey, runID)
-	if err == nil && runID == "" && len(ids) > 0 {
-		ids, err = c.abortOthers(ctx, sessionKey, ids)
+// are in progress or queued, and those of its sub-agents. It reports whether it ended any, with the
+// ids of those that the gateway named, even if it returns an error. It requires the scope
+// operator.write. It returns ErrForeignRun if Wardroom is not allowed to stop a run that another
+// client started.
+func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) (ids []string, stopped bool, err error) {
+	if runID == "" {
+		ids, stopped, err = c.abortSession(ctx, sessionKey)
+	} else {
+		ids, err = c.abort(ctx, sessionKey, runID)
+		stopped = len(ids) > 0
 	}
 	if err != nil {
-		return ids, fmt.Errorf("stop a session: %w", err)
+		return ids, stopped, fmt.Errorf("stop a session: %w", err)
 	}
-	return ids, nil
+	return ids, stopped, nil
 }
 
-// These constants say how many times and at what interval abortOthers checks whether
-// stopped runs have ended. In OpenClaw 2026.9.6, stopping a run takes about 100 ms.
-const (
-	restTries = 10
-	restPause = 200 * time.Millisecond
-)
-
-// abortOthers ends the runs that other clients started in a session. It first waits until
-// Wardroom's own runs, which were just stopped, have ended, because chat.abort ignores
-// other clients' runs until then. Given the ids of Wardroom's stopped runs, it returns
-// them together with the ids of the runs that it ended.
-func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []string) ([]string, error) {
-	for range restTries {
-		more, err := c.abort(ctx, sessionKey, "")
-		if err == nil && len(more) == 0 {
-			return stopped, nil
-		}
-		more = slices.DeleteFunc(more, func(id string) bool { return slices.Contains(stopped, id) })
-		if err != nil || len(more) > 0 {
-			return append(stopped, more...), err
-		}
-		select {
-		case <-time.After(restPause):
-		case <-ctx.Done():
-			return stopped, ctx.Err()
+// abortSession ends everything that goes on in a session. Unlike chat.abort, sessions.abort also
+// ends the runs of sub-agents, queued messages, and runs that a channel such as Telegram started.
+// The gateway names at most one of the runs, and none if it ended only those of sub-agents or of a
+// channel (observed in OpenClaw 2026.9.6).
+func (c *Client) abortSession(ctx context.Context, sessionKey string) (ids []string, stopped bool, err error) {
+	params := struct {
+		Key         string `json:"key"`
+		ClearQueued bool   `json:"clearQueued"`
+	}{sessionKey, true}
+	var out struct {
+		Status word `json:"status"`
+		RunID  word `json:"abortedRunId"`
+	}
+	err = c.once(ctx, "sessions.abort", params, &out)
+	if errors.Is(err, ErrForeignRun) {
+		ids, err = c.abortForeign(ctx, sessionKey, "", err)
+		return ids, len(ids) > 0, err
+	}
+	ids = []string{}
+	if out.RunID != "" {
+		ids = append(ids, c.short(string(out.RunID)))
+	}
+	if stopped = out.Status == "aborted"; !stopped || c.watchesAsAdmin() {
+		return ids, stopped, err
+	}
+	// The gateway leaves out other clients' runs without an error if it stops one of Wardroom's.
+	others, err := c.cancel(ctx, sessionKey, "")
+	for _, id := range others {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
-	return stopped, nil
+	return ids, true, err
 }
 
-// abort ends a run in a session and returns the run's id. If runID is empty, it ends all runs in
-// the session and returns their ids.
-//
-// The method chat.abort ends only runs that were started over the same connection or by the same
-// paired device. Ending any other run requires operator.admin. However, a run that was started by a
-// question has an entry in the gateway's task ledger. Every client that may write to the session
-// can cancel that entry with tasks.cancel, which ends the run (observed in OpenClaw 2026.9.6). A
-// run that was started by a message has no such entry.
+// watchesAsAdmin reports whether the connection that stops runs has the scope operator.admin.
+func (c *Client) watchesAsAdmin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.watching != nil && c.watching.admin
+}
+
+// abort ends a run in a session and returns its id in a list, which is empty if the run was not in
+// progress.
 func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	params := struct {
 		SessionKey string `json:"sessionKey"`
-		RunID      string `json:"runId,omitempty"`
+		RunID      string `json:"runId"`
 	}{sessionKey, runID}
 	var out struct {
 		Aborted flag  `json:"aborted"`
@@ -83,11 +91,7 @@ func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string,
 	}
 	err := c.once(ctx, "chat.abort", params, &out)
 	if errors.Is(err, ErrForeignRun) {
-		ids, failed := c.cancel(ctx, sessionKey, runID)
-		if len(ids) > 0 || failed != nil && IsUnavailable(failed) {
-			return ids, failed
-		}
-		return nil, err
+		return c.abortForeign(ctx, sessionKey, runID, err)
 	}
 	if err != nil {
 		return nil, err
@@ -96,10 +100,26 @@ func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string,
 	for _, id := range out.RunIDs {
 		stopped = append(stopped, c.short(string(id)))
 	}
-	if out.Aborted.is() && len(stopped) == 0 && runID != "" {
+	if out.Aborted.is() && len(stopped) == 0 {
 		stopped = append(stopped, runID)
 	}
 	return stopped, nil
+}
+
+// abortForeign ends runs that Wardroom may not abort. If it ends none, it returns the error of the
+// attempt to abort them.
+//
+// Without operator.admin, a client may abort only runs that were started over the same connection
+// or by the same paired device. However, a run that was started by a question has an entry in the
+// gateway's task ledger. Every client that may write to the session can cancel that entry with
+// tasks.cancel, which ends the run (observed in OpenClaw 2026.9.6). A run that was started by a
+// message has no such entry.
+func (c *Client) abortForeign(ctx context.Context, sessionKey, runID string, refused error) ([]string, error) {
+	ids, err := c.cancel(ctx, sessionKey, runID)
+	if len(ids) > 0 || err != nil && IsUnavailable(err) {
+		return ids, err
+	}
+	return nil, refused
 }
 
 // ledgerTask is an entry in the gateway's task ledger.
@@ -109,8 +129,9 @@ type ledgerTask struct {
 	RunID   word `json:"runId"`
 }
 
-// cancel is like abort, but ends runs through the gateway's task ledger. It calls
-// tasks.list, which, unlike other methods, requires session keys in lowercase.
+// cancel ends a run, or all runs of a session if runID is empty, through the gateway's task ledger,
+// and returns their ids. It calls tasks.list, which, unlike other methods, requires session keys in
+// lowercase.
 func (c *Client) cancel(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	list := struct {
 		SessionKey string   `json:"sessionKey"`
@@ -128,15 +149,9 @@ func (c *Client) cancel(ctx context.Context, sessionKey, runID string) ([]string
 		if runID != "" && string(t.RunID) != runID || !strings.EqualFold(string(t.Session), sessionKey) {
 			continue
 		}
-		params := struct {
-			TaskID string `json:"taskId"`
-		}{string(t.ID)}
-		var out struct {
-			Cancelled flag `json:"cancelled"`
-		}
-		if err := c.once(ctx, "tasks.cancel", params, &out); err != nil {
+		if ended, err := c.cancelTask(ctx, t); err != nil {
 			failed = errors.Join(failed, err)
-		} else if out.Cancelled.is() {
+		} else if ended {
 			stopped = append(stopped, c.short(string(t.RunID)))
 		}
 	}

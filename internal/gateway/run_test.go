@@ -451,3 +451,35 @@ func TestStop(t *testing.T) {
 		}
 	}
 }
+
+// StopSession reports that something stopped even if the gateway names no run.
+func TestStopSession(t *testing.T) {
+	t.Parallel()
+	// Recorded from OpenClaw 2026.9.6.
+	bodies := []string{
+		`{"ok":true,"abortedRunId":"r-C2","status":"aborted"}`,
+		`{"ok":true,"abortedRunId":null,"status":"aborted"}`,
+		`{"ok":true,"abortedRunId":null,"status":"no-active-run"}`,
+	}
+	g := replay(t, func(_ int, p *peer) {
+		p.greet("boot-1")
+		for _, body := range bodies {
+			r := p.expect("sessions.abort")
+			if got := string(r.Params); got != `{"key":"agent:cto:c2","clearQueued":true}` {
+				t.Errorf("params = %s", got)
+			}
+			p.answer(r, map[string]any{"type": "res", "ok": true, "payload": json.RawMessage(body)})
+			if strings.Contains(body, `"aborted"`) { // without operator.admin, others' runs may be left
+				p.answer(p.expect("tasks.list"), map[string]any{"type": "res", "ok": true, "payload": json.RawMessage(`{"tasks":[]}`)})
+			}
+		}
+		p.gone()
+	})
+	c := g.connected(t)
+	for _, want := range []string{"[r-C2] true", "[] true", "[] false"} {
+		ids, stopped, err := c.StopSession(within(t), "agent:cto:c2", "")
+		if got := fmt.Sprint(ids, " ", stopped); got != want || err != nil {
+			t.Errorf("StopSession: %s, %v, want %s", got, err, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"sync"
 
 	"wardroom/internal/platform/clock"
 )
@@ -30,7 +31,7 @@ type RunChange struct {
 	At                clock.Time // zero when unknown
 }
 
-// Content is what an event says about a session. The zero Content says nothing.
+// Content is what an event says about a session, an approval or a question. The zero Content says nothing.
 type Content struct {
 	// Active is the key of a session whose run shows activity: the model is thinking, writing or
 	// using a tool. It is empty for other events, such as one about a renamed session.
@@ -39,8 +40,11 @@ type Content struct {
 	// its Gone is set, it does not describe the whole change: read the list of sessions again.
 	Change *SessionChange
 	// Message, if not nil, returns the new message of the session Active. A tool result is a
-	// separate message, because a previous event has already reported its call.
+	// separate message, because a previous event has already reported its call. All callers share
+	// the message, so none may change it.
 	Message func() Turn
+	// Asked, if not nil, is an approval or a question, or how one has ended.
+	Asked *AskedOrAnswered
 }
 
 // Content decodes an event of the gateway.
@@ -52,7 +56,7 @@ func (c *Client) Content(e Event) Content {
 		row := c.readRowEvent(e.Payload)
 		is := Content{Active: row.active, Change: &row.SessionChange}
 		if is.Active != "" && row.message != nil {
-			is.Message = func() Turn { return c.turnOf(*row.message, row.seq) }
+			is.Message = sync.OnceValue(func() Turn { return c.turnOf(*row.message, row.seq) })
 		}
 		return is
 	case "agent":
@@ -80,7 +84,7 @@ func (c *Client) Content(e Event) Content {
 			return Content{Change: &SessionChange{Key: key}}
 		}
 	}
-	return Content{}
+	return Content{Asked: c.askedEvent(e)}
 }
 
 // agentContent decodes an event about a run.

@@ -48,7 +48,7 @@ type listInput struct {
 	Kind     []Kind     `query:"kind" doc:"Items of any of these kinds."`
 	Severity []Severity `query:"severity" doc:"Items with any of these severities."`
 	Assignee string     `query:"assignee" maxLength:"254" doc:"Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches."`
-	Sort     string     `query:"sort" enum:"rank,last,-last" default:"rank" doc:"rank: by severity, then longest wait. last: by when the item was last raised; a minus reverses the order."`
+	Sort     string     `query:"sort" enum:"rank,last,-last" default:"rank" doc:"rank: repeating runs first, then by severity, then longest wait. last: by when the item was last raised; a minus reverses the order."`
 	page.Query
 	page.Total
 }

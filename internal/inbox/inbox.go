@@ -26,7 +26,9 @@ type NewItem struct {
 	// Cause identifies what the item is about, such as standup/<id>/failed. Raising the
 	// same cause again updates its item. Cause is at most 200 bytes long and not shown to
 	// users.
-	Cause    string
+	Cause string
+	// Once means that an item that was raised before stays as it is, unless it is about another run.
+	Once     bool
 	Kind     Kind
 	Severity Severity
 	Title    string // one line; truncated to 200 characters
@@ -35,6 +37,7 @@ type NewItem struct {
 	// about. It may be empty.
 	Subject event.Subject
 	Run     *Run // the run that the item is about; nil if none is known
+	Effect  Effect
 	// At is the time at which the issue occurred. It may be earlier than the time at which
 	// the item is raised, for example if Wardroom was down in between. A zero or future
 	// time means now.
@@ -53,17 +56,30 @@ const (
 	JobMissed     Kind = "job_missed"     // a scheduled job of the runtime did not run on time
 	JobFailed     Kind = "job_failed"     // a run of a scheduled job failed
 
+	JobUndelivered Kind = "job_undelivered" // a scheduled job ran, but its answer was not delivered
+
 	DispatchFailed Kind = "dispatch_failed" // a dispatch could not start, or its run failed
 	RunStalled     Kind = "run_stalled"     // a run shows no activity
+	Loop           Kind = "loop"            // a run repeats the same calls
 	TaskBlocked    Kind = "task_blocked"    // a task has been blocked for days
 	TaskReview     Kind = "task_review"     // a task has been in review for a day
 	GatewayTrouble Kind = "gateway_trouble" // the gateway has been unusable for minutes
+	LoginEnding    Kind = "login_ending"    // a login to a provider of models is about to end, or has failed
+	AgentFile      Kind = "agent_file"      // a file of an agent is almost too long for the runtime
+	ModelChanged   Kind = "model_changed"   // an agent uses another model than configured
+	LimitReached   Kind = "limit_reached"   // usage has almost or fully reached a limit
+	SpendUnusual   Kind = "spend_unusual"   // agents have spent much more in an hour than usual
+	Approval       Kind = "approval"        // an agent waits until a person allows or denies an action
+	Question       Kind = "question"        // an agent waits for a person's answer
 	PairingPending Kind = "pairing_pending" // the gateway is waiting for Wardroom's pairing to be approved
 )
 
 // Kinds lists all kinds.
 func Kinds() []Kind {
-	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, DispatchFailed, RunStalled, TaskBlocked, TaskReview, GatewayTrouble, PairingPending}
+	return []Kind{
+		Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, JobUndelivered, DispatchFailed, RunStalled, Loop,
+		TaskBlocked, TaskReview, GatewayTrouble, LoginEnding, AgentFile, ModelChanged, LimitReached, SpendUnusual, PairingPending, Approval, Question,
+	}
 }
 
 // Severity is the urgency of an item.
@@ -82,6 +98,26 @@ func Severities() []Severity { return []Severity{Urgent, High, Medium, Low} }
 
 // urgency returns the rank of a severity; 0 is the most urgent.
 func (s Severity) urgency() int64 { return int64(slices.Index(Severities(), s)) }
+
+// rank returns the place of the item's kind and severity in the list; the lowest comes first. A run that repeats
+// itself comes before everything else, because it costs money until someone stops it.
+func (i Item) rank() int64 {
+	if i.Kind == Loop {
+		return loopRank
+	}
+	return i.Severity.urgency()
+}
+
+const loopRank = -1
+
+// Effect is what Wardroom did about the cause of an item. It is empty if Wardroom did nothing.
+type Effect string
+
+// The effects.
+const (
+	Stopped Effect = "stopped" // stopped runs, and stops those that start later
+	Held    Effect = "held"    // held an agent
+)
 
 // State is the state of an item.
 type State string
@@ -106,6 +142,7 @@ type Item struct {
 	Detail       string        `json:"detail" doc:"Markdown, at most 10,000 characters. May be written by agents: treat as untrusted."`
 	Subject      event.Subject `json:"subject" doc:"What the item is about; its members are empty if there is no subject."`
 	Run          *Run          `json:"run" doc:"The run that the item is about; null if none is known."`
+	Effect       *Effect       `json:"effect" enum:"stopped,held" doc:"What Wardroom did about the cause: stopped runs, or held an agent; null if nothing."`
 	Count        int64         `json:"count" doc:"How often the item was raised, including before it was last reopened."`
 	FirstAt      clock.Time    `json:"first_at" doc:"When the cause first occurred."`
 	LastAt       clock.Time    `json:"last_at" doc:"When the cause last occurred."`
@@ -195,6 +232,9 @@ func (i Item) withTexts(m NewItem) Item {
 	}
 	if i.Run = nil; m.Run != nil {
 		i.Run = &Run{SessionKey: line(m.Run.SessionKey, maxSession), RunID: line(m.Run.RunID, maxSubject)}
+	}
+	if i.Effect = nil; m.Effect != "" {
+		i.Effect = &m.Effect
 	}
 	return i
 }

@@ -67,7 +67,14 @@ func TestRank(t *testing.T) {
 		if len(want) != 17 {
 			t.Fatalf("%d are open", len(want))
 		}
-		for _, limit := range []int{1, 2, 5, 17, 100} {
+		loop := blocked("loop", Urgent) // newer than all others, and before them
+		loop.Kind = Loop
+		want = append([]string{k.raise(loop).cause}, want...)
+		urgent := k.all(Filter{Severities: []Severity{Urgent}}, "", 2, func() {})
+		if len(urgent) < 2 || urgent[0] != want[0] || urgent[1] != want[1] {
+			t.Errorf("the urgent ones are %v", urgent)
+		}
+		for _, limit := range []int{1, 2, 5, 18, 100} {
 			if got := k.all(Filter{}, "", limit, func() { k.now = k.now.Add(time.Second) }); !slices.Equal(got, want) {
 				t.Errorf("in pages of %d:\n%v, want\n%v", limit, got, want)
 			}
@@ -75,11 +82,11 @@ func TestRank(t *testing.T) {
 		slices.SortFunc(made, func(a, b Item) int {
 			return cmp.Or(k.of(b.cause).LastAt.Compare(k.of(a.cause).LastAt.Time), strings.Compare(b.ID, a.ID))
 		})
-		var last []string
+		last := []string{"loop"}
 		for _, i := range made {
 			last = append(last, i.cause)
 		}
-		if got := k.all(Filter{States: States()}, "-last", 4, func() {}); !slices.Equal(got, last) || got[0] != "01" {
+		if got := k.all(Filter{States: States()}, "-last", 4, func() {}); !slices.Equal(got, last) || got[1] != "01" {
 			t.Errorf("the last first:\n%v, want\n%v", got, last)
 		}
 	})

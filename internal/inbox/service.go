@@ -64,7 +64,7 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 		}
 		return s.record(ctx, tx, raised, made, nil)
 	}
-	if err != nil {
+	if err != nil || m.Once && (m.Run == nil || old.Run == nil || old.Run.RunID == m.Run.RunID) {
 		return err
 	}
 	i, kind := old.repeat(m, now), repeated

@@ -15,17 +15,17 @@ import (
 
 const (
 	stored = `id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
-		state, snoozed_until, assignee_id, resolved_at, resolver_id, resolver_name, resolution, version, session_key, run_id`
+		state, snoozed_until, assignee_id, resolved_at, resolver_id, resolver_name, resolution, version, session_key, run_id, effect`
 	columns = `id, cause, kind, severity, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
 		state, snoozed_until, assignee_id, (SELECT name FROM users WHERE users.id = assignee_id), resolved_at, resolver_id, resolver_name, resolution, version,
-		session_key, run_id`
+		session_key, run_id, effect`
 )
 
 // items defines the list of inbox items.
 var items = list.List[Item]{
 	Table: `inbox_items`, Columns: columns, Scan: scan, Usual: "rank",
 	Sorts: map[string]list.Sort[Item]{
-		"rank": {Columns: []string{`urgency`, `first_at`, `id`}, Position: func(i Item) []any { return []any{i.Severity.urgency(), i.FirstAt.Time, i.ID} }},
+		"rank": {Columns: []string{`urgency`, `first_at`, `id`}, Position: func(i Item) []any { return []any{i.rank(), i.FirstAt.Time, i.ID} }},
 		"last": {Columns: []string{`last_at`, `id`}, Position: func(i Item) []any { return []any{i.LastAt.Time, i.ID} }},
 	},
 }
@@ -37,6 +37,9 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 	var ranks []int64
 	for _, s := range f.Severities {
 		ranks = append(ranks, s.urgency())
+		if s == Urgent { // the severity of loops
+			ranks = append(ranks, loopRank)
+		}
 	}
 	list.In(&w, `urgency`, ranks)
 	switch f.Assignee {
@@ -113,7 +116,7 @@ func scan(row db.Row) (Item, error) {
 	var resolvedAt *clock.Time
 	err := row.Scan(&i.ID, &i.cause, &i.Kind, &i.Severity, &i.Title, &i.Detail, &i.Subject.Kind, &i.Subject.ID, &i.Subject.Name,
 		&i.Count, &i.FirstAt, &i.LastAt, &i.State, &i.SnoozedUntil, &assigneeID, &assigneeName, &resolvedAt, &resolverID, &resolverName, &note, &i.Version,
-		&sessionKey, &runID)
+		&sessionKey, &runID, &i.Effect)
 	if err != nil {
 		return Item{}, err
 	}
@@ -171,9 +174,9 @@ func (i Item) row() []any {
 		run = []any{i.Run.SessionKey, i.Run.RunID}
 	}
 	return slices.Concat([]any{
-		i.ID, i.cause, i.Kind, i.Severity, i.Severity.urgency(), i.Title, i.Detail, i.Subject.Kind, i.Subject.ID, i.Subject.Name,
+		i.ID, i.cause, i.Kind, i.Severity, i.rank(), i.Title, i.Detail, i.Subject.Kind, i.Subject.ID, i.Subject.Name,
 		i.Count, i.FirstAt, i.LastAt, i.State, i.SnoozedUntil, assignee,
-	}, ending, []any{i.Version}, run)
+	}, ending, []any{i.Version}, run, []any{i.Effect})
 }
 
 func insert(ctx context.Context, tx *db.Tx, i Item) error {
@@ -188,7 +191,7 @@ func update(ctx context.Context, tx *db.Tx, i Item) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE inbox_items SET kind = ?, severity = ?, urgency = ?, title = ?, detail = ?, subject_kind = ?, subject_id = ?, subject_name = ?,
 			count = ?, first_at = ?, last_at = ?, state = ?, snoozed_until = ?, assignee_id = ?,
-			resolved_at = ?, resolver_id = ?, resolver_name = ?, resolution = ?, version = ?, session_key = ?, run_id = ?
+			resolved_at = ?, resolver_id = ?, resolver_name = ?, resolution = ?, version = ?, session_key = ?, run_id = ?, effect = ?
 		WHERE id = ?`, append(row[2:], i.ID)...)
 	return err
 }

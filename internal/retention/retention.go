@@ -78,6 +78,12 @@ type Preview struct {
 	OldestAt *clock.Time `json:"oldest_at" doc:"Null if there is nothing to process."`
 }
 
+// Due is what a run would do with another number of days.
+type Due struct {
+	Policy string `json:"policy"`
+	Count  int64  `json:"count" doc:"The number of rows that a run would archive or delete now."`
+}
+
 // Overview is the current state of all policies.
 type Overview struct {
 	Timezone string   `json:"timezone" doc:"The time zone of the days."`

@@ -25,7 +25,11 @@ const (
 // work performs one run. A retry resumes with the policy that was interrupted and uses the same
 // cutoff times. If a policy fails, the others are still applied.
 func (s *Service) work(ctx context.Context, h *job.Held) error {
-	for _, p := range s.Policies {
+	policies, err := s.current(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range policies {
 		if p.state() != On {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"wardroom/internal/event"
@@ -33,6 +34,9 @@ type Service struct {
 	Now      func() time.Time
 	Zone     *time.Location // the time zone of days
 	Policies []Policy       // in the order of application
+	// Days, if not nil, returns the numbers of days in use, by the names of their variables. They
+	// replace those of Policies.
+	Days func(context.Context) (map[string]int, error)
 
 	observe func(n int64, took time.Duration) // called after each batch in tests; can be nil
 }
@@ -51,6 +55,43 @@ func (s *Service) Timer() (job.Timer, error) {
 		}
 		return err
 	}}, err
+}
+
+// current returns the policies with the numbers of days in use.
+func (s *Service) current(ctx context.Context) ([]Policy, error) {
+	if s.Days == nil {
+		return s.Policies, nil
+	}
+	days, err := s.Days(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(s.Policies)
+	for i := range out {
+		out[i].Days = days[out[i].Setting]
+	}
+	return out, nil
+}
+
+// Due returns, for each policy with the given setting, what a run would do now with the given
+// number of days.
+func (s *Service) Due(ctx context.Context, setting string, days int) ([]Due, error) {
+	out := []Due{}
+	for _, p := range s.Policies {
+		if p.Setting != setting {
+			continue
+		}
+		d := Due{Policy: p.Name}
+		if p.Days = days; p.state() == On {
+			v, err := s.preview(ctx, p, s.Now())
+			if err != nil {
+				return nil, err
+			}
+			d.Count = v.Count
+		}
+		out = append(out, d)
+	}
+	return out, nil
 }
 
 // Overview returns the state of each policy, with a preview and the last result.
@@ -80,7 +121,11 @@ func (s *Service) Overview(ctx context.Context) (Overview, error) {
 	if err != nil {
 		return Overview{}, fmt.Errorf("read the retention runs: %w", err)
 	}
-	for _, p := range s.Policies {
+	policies, err := s.current(ctx)
+	if err != nil {
+		return Overview{}, err
+	}
+	for _, p := range policies {
 		st := Status{Name: p.Name, Does: p.Does, Setting: p.Setting, Days: p.Days, State: p.state()}
 		if o, ok := last[p.Name]; ok {
 			st.LastRun = &o

@@ -460,3 +460,37 @@ func TestRunOverHTTP(t *testing.T) {
 		}
 	})
 }
+
+// People see what another number of days would delete, and runs use the number in use.
+func TestOtherDays(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(t, d)
+		seed(t, d, 3, border.Add(-time.Second))
+		seed(t, d, 4, border.Add(-25*time.Hour))
+		due := func(days int, want int64) {
+			t.Helper()
+			got, err := s.Due(t.Context(), "ACTIVITY_LOG_RETENTION_DAYS", days)
+			if err != nil || len(got) != 1 || got[0].Policy != "activity" || got[0].Count != want {
+				t.Errorf("%d days: %+v, %v; want %d", days, got, err, want)
+			}
+		}
+		due(1, 7)
+		due(2, 4)
+		due(30, 0)
+		due(0, 0)
+		if got, err := s.Due(t.Context(), "ARCHIVE_AFTER_DAYS", 1); err != nil || len(got) != 0 {
+			t.Errorf("a setting without policies: %+v, %v", got, err)
+		}
+		s.Days = func(context.Context) (map[string]int, error) {
+			return map[string]int{"ACTIVITY_LOG_RETENTION_DAYS": 2}, nil
+		}
+		if o, err := s.Overview(t.Context()); err != nil || o.Policies[0].Days != 2 || o.Policies[0].Preview.Count != 4 {
+			t.Errorf("overview: %+v, %v", o, err)
+		}
+		s.run(t)
+		if r := s.once(t); r.Policies[0].Count != 4 {
+			t.Errorf("the run: %+v", r.Policies)
+		}
+	})
+}

@@ -24,7 +24,7 @@ Fields that Wardroom does not support are not shown, but a change preserves them
 
 You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. A read-only field is rejected if its value differs from the current one.
 
-For jobs that are not cron jobs, only the field enabled can be changed.`
+For jobs that are not cron jobs, only the fields enabled and task can be changed.`
 	slotsText = `A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list contains the next slot and, if the job runs at an interval, the slots after it.
 
 A schedule has no slots for times when it was not in effect: before it was set, while the job was disabled, or before the job existed.`
@@ -40,12 +40,14 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agentrt/jobs", actor.Read, "List scheduled jobs", s.handleList, away, web.Asks(1, s.Patience), web.Fails(page.ErrCursor), web.Quiet(), web.Describe(listText))
 	web.Post(api, "/agentrt/jobs", actor.ManageSchedules, "Create a scheduled job", s.handleMake, away, web.Asks(3, s.Patience), web.Status(http.StatusCreated), web.Once(),
 		web.Fails(fault.ErrInvalid), web.Describe("Creates a cron job in the runtime. The agent's answers are not sent anywhere unless delivery is set."))
+	web.Get(api, "/agentrt/next-runs", actor.Read, "Preview a cron expression", s.handlePreview, web.Quiet(),
+		web.Describe("Returns the next five times of an expression, or why it is invalid. Does not ask the runtime."))
 	web.Get(api, "/agentrt/jobs/{id}", actor.Read, "Get a scheduled job", s.handleGet, away, none, web.Asks(1, s.Patience), web.Quiet())
 	web.Patch(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Change a scheduled job", s.handleChange, away, none, web.Asks(4, s.Patience),
 		web.Fails(gateway.ErrJobChanged, ErrKind, fault.ErrInvalid), web.Describe(patchText))
 	web.Delete(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Delete a scheduled job", s.handleRemove, away, none, web.Asks(3, s.Patience), web.Fails(gateway.ErrJobChanged),
 		web.Describe("A run in progress continues. The runs and slots of the job are kept for the retention period."))
-	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Run a job now", s.handleRun, away, none, web.Asks(2, s.Patience), web.Fails(ErrGoing),
+	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Run a job now", s.handleRun, away, none, web.Asks(2, s.Patience), web.Fails(ErrGoing), web.Fails(s.HeldFaults...),
 		web.Status(http.StatusAccepted), web.Describe("Also runs disabled jobs. The request does not wait for the run to end, and each request starts a new run."))
 	web.Get(api, "/agentrt/jobs/{id}/runs", actor.Read, "List the runs of a job", s.handleRuns, none, web.Fails(page.ErrCursor), web.Quiet(),
 		web.Describe("Lists ended runs, newest first. Also works for deleted jobs."))
@@ -111,6 +113,45 @@ func decode(cursor, bound string, n int) ([]string, error) {
 	}
 	return parts[1:], nil
 }
+
+type previewInput struct {
+	Expr string `query:"expr" maxLength:"500" doc:"A cron expression with five fields."`
+	Zone string `query:"tz" maxLength:"64" doc:"The IANA time zone of expr. Defaults to the setting TIMEZONE."`
+}
+
+// Preview is what a cron expression means.
+type Preview struct {
+	NextRuns []clock.Time `json:"next_runs" nullable:"false" doc:"The next five times. Empty if the expression is invalid."`
+	Expr     string       `json:"expr_invalid" doc:"Why the expression is invalid; empty if it is valid."`
+	Zone     string       `json:"tz_invalid" doc:"Why the time zone is invalid; empty if it is valid."`
+}
+
+type previewOutput struct{ Body Preview }
+
+func (s *Service) handlePreview(_ context.Context, in *previewInput) (*previewOutput, error) {
+	var bad fault.Fields
+	sched := Times{Expr: in.Expr, Zone: in.Zone}.check(&bad, s.Zone.String(), s.Now())
+	out := Preview{NextRuns: []clock.Time{}}
+	for _, f := range bad {
+		if f.Pointer == "/schedule/tz" {
+			out.Zone = f.Detail
+		} else {
+			out.Expr = f.Detail
+		}
+	}
+	if len(bad) > 0 {
+		return &previewOutput{out}, nil
+	}
+	j := gateway.Job{Enabled: true, Schedule: sched}
+	p, _ := planOf(j)
+	for _, at := range p.upcoming(j, s.Now(), previewRuns) {
+		out.NextRuns = append(out.NextRuns, clock.At(at))
+	}
+	return &previewOutput{out}, nil
+}
+
+// previewRuns is the number of times in a preview.
+const previewRuns = 5
 
 type makeInput struct{ Body Draft }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"wardroom/internal/gateway"
@@ -17,28 +18,31 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/patch"
 	"wardroom/internal/platform/plaintext"
 )
 
 // Draft is the input for a new job, with the runtime's field names.
 type Draft struct {
-	Name          string     `json:"name" minLength:"1" maxLength:"200"`
-	Description   string     `json:"description,omitempty" maxLength:"2000"`
-	AgentID       string     `json:"agentId" minLength:"1" maxLength:"64" doc:"The ID of the agent that runs the job." example:"cto"`
-	Enabled       *bool      `json:"enabled,omitempty" doc:"Disabled jobs do not run on schedule. Defaults to true."`
-	Schedule      Times      `json:"schedule"`
-	SessionTarget string     `json:"sessionTarget,omitempty" enum:"isolated" doc:"Each run has its own session."`
-	Payload       Payload    `json:"payload"`
-	Delivery      *Delivered `json:"delivery,omitempty" doc:"Where to send the answer. Defaults to none."`
-	Revision      string     `json:"configRevision,omitempty" maxLength:"128" doc:"Ignored."`
+	Name          string               `json:"name" minLength:"1" maxLength:"200"`
+	Description   string               `json:"description,omitempty" maxLength:"2000"`
+	AgentID       string               `json:"agentId" minLength:"1" maxLength:"64" doc:"The ID of the agent that runs the job." example:"cto"`
+	Enabled       *bool                `json:"enabled,omitempty" doc:"Disabled jobs do not run on schedule. Defaults to true."`
+	Schedule      Times                `json:"schedule"`
+	SessionTarget string               `json:"sessionTarget,omitempty" enum:"isolated" doc:"Each run has its own session."`
+	Payload       Payload              `json:"payload"`
+	Delivery      *Delivered           `json:"delivery,omitempty" doc:"Where to send the answer. Defaults to none."`
+	Task          patch.Field[RunTask] `json:"task,omitzero" doc:"The task that each run makes, assigned to the agent; null or omitted for none."`
+	Revision      string               `json:"configRevision,omitempty" maxLength:"128" doc:"Ignored."`
 	AsRead
 }
 
 // Times defines when a job runs.
 type Times struct {
-	Kind string `json:"kind,omitempty" enum:"cron" doc:"Only cron jobs can be created. Other kinds are listed and watched."`
-	Expr string `json:"expr" minLength:"1" maxLength:"500" doc:"A cron expression with five fields: minute, hour, day of the month, month, weekday." example:"30 9 * * 1-5"`
+	Kind string `json:"kind,omitempty" enum:"cron,at" doc:"cron (default) or, for a job that runs once, at. Other kinds are listed and watched."`
+	Expr string `json:"expr,omitempty" maxLength:"500" doc:"For cron: an expression with five fields: minute, hour, day of the month, month, weekday." example:"30 9 * * 1-5"`
 	Zone string `json:"tz,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Defaults to the setting TIMEZONE." example:"Europe/Berlin"`
+	At   string `json:"at,omitempty" maxLength:"40" doc:"For kind at: when the job runs, a future time in RFC 3339 format." example:"2026-12-01T08:00:00Z"`
 
 	StaggerMS int64 `json:"staggerMs,omitempty" doc:"Must be 0 or omitted: new jobs have no random delay."`
 }
@@ -56,7 +60,20 @@ type Delivered struct {
 
 // check converts t to the gateway's form of a job schedule, and adds validation errors to bad. If
 // t has no time zone, it uses zone.
-func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
+func (t Times) check(bad *fault.Fields, zone string, now time.Time) gateway.JobSchedule {
+	if t.Kind == "at" {
+		at, err := time.Parse(time.RFC3339, t.At)
+		if err != nil || !at.After(now) {
+			bad.Add("/schedule/at", "Must be a future time, such as 2026-12-01T08:00:00Z.")
+		}
+		if t.Expr != "" || t.Zone != "" {
+			bad.Add("/schedule/expr", "Jobs that run once have no expression and no time zone. Omit both.")
+		}
+		return gateway.JobSchedule{Kind: "at", At: at.UTC().Format(time.RFC3339)}
+	}
+	if t.At != "" {
+		bad.Add("/schedule/at", "Only jobs of the kind at have a time. Omit this field.")
+	}
 	out := gateway.JobSchedule{Kind: "cron", Expr: strings.Join(strings.Fields(t.Expr), " "), Zone: cmp.Or(t.Zone, zone)}
 	if _, err := clock.Zone(out.Zone); err != nil {
 		bad.Add("/schedule/tz", "Must be an IANA time zone, such as Europe/Berlin.")
@@ -123,10 +140,13 @@ func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 	d.checkCopied(&bad)
 	n := gateway.NewJob{
 		Name: checkName(&bad, d.Name), Description: strings.TrimSpace(plaintext.Lines(d.Description)), AgentID: d.AgentID, Enabled: d.Enabled == nil || *d.Enabled,
-		Schedule: d.Schedule.check(&bad, s.Zone.String()), SessionTarget: "isolated", Message: checkMessage(&bad, "/payload/message", d.Payload.Message),
+		Schedule: d.Schedule.check(&bad, s.Zone.String(), s.Now()), SessionTarget: "isolated", Message: checkMessage(&bad, "/payload/message", d.Payload.Message),
 	}
 	if d.Delivery != nil {
 		n.Delivery = d.Delivery.Mode
+	}
+	if t := d.Task.Value; t != nil {
+		d.Task = patch.Set(t.checked(&bad))
 	}
 	if err := s.checkAgent(ctx, &bad, &d.AgentID); err != nil {
 		return Job{}, err
@@ -134,7 +154,7 @@ func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 	if err := bad.Err(); err != nil {
 		return Job{}, err
 	}
-	w, err := s.make(ctx, n)
+	w, err := s.make(ctx, n, d.Task.Value)
 	if err != nil {
 		return Job{}, fmt.Errorf("create job: %w", err)
 	}
@@ -147,7 +167,7 @@ var errNotYet = errors.New("the job was not created")
 // make creates the job in the runtime and stores it. It calls the runtime between two transactions,
 // so that no transaction stays open during the call. If the process ends before the second
 // transaction, a retry finds the job in the runtime by its key.
-func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, error) {
+func (s *Service) make(ctx context.Context, n gateway.NewJob, task *RunTask) (mirroredJob, error) {
 	find := func(ctx context.Context, q db.Queryer, id string) (mirroredJob, error) {
 		w, err := findJob(ctx, q, id)
 		if err == nil && (w == nil || !w.present) {
@@ -177,7 +197,11 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, erro
 			"Retry with the same Idempotency-Key, or check GET /agentrt/jobs first.")
 	}
 	err = ask(func(tx *db.Tx) (mirroredJob, error) {
-		return s.wrote(ctx, tx, j, "job.made", map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule, "enabled": j.Enabled})
+		w, err := s.wrote(ctx, tx, j, "job.made", map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule, "enabled": j.Enabled, "task": task})
+		if w.task = task; err == nil && task != nil {
+			err = putTask(ctx, tx, j.ID, task, s.Now())
+		}
+		return w, err
 	})
 	if errors.Is(err, once.ErrConflict) { // the key was used for another request
 		err = errors.Join(err, s.Runtime.RemoveJob(ctx, j.ID))
@@ -233,6 +257,12 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 	if c.Revision != "" && c.Revision != now.Revision {
 		return Job{}, conflictError(c.Revision, now)
 	}
+	if t := c.Task.Value; t != nil {
+		var bad fault.Fields
+		if c.Task = patch.Set(t.checked(&bad)); len(bad) > 0 {
+			return Job{}, bad.Err()
+		}
+	}
 	ask, names, err := s.diff(ctx, c, now)
 	if err != nil {
 		return Job{}, err
@@ -252,11 +282,7 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 	}
 	var w mirroredJob
 	err = s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		if len(names) == 0 {
-			w, err = s.unchangedJob(ctx, tx, j)
-			return err
-		}
-		w, err = s.wrote(ctx, tx, j, "job.changed", map[string]any{"changes": names})
+		w, err = s.changed(ctx, tx, j, c, names)
 		return err
 	})
 	if err != nil {
@@ -264,6 +290,27 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 	}
 	return s.api(w, Known{AsOf: clock.At(s.Now())}), nil
 }
+
+// changed stores a job after a change, of which the runtime has made the part that names lists.
+func (s *Service) changed(ctx context.Context, tx *db.Tx, j gateway.Job, c Change, names map[string][2]any) (mirroredJob, error) {
+	w, err := s.unchangedJob(ctx, tx, j)
+	if err != nil {
+		return w, err
+	}
+	if is := c.Task.Apply(w.task); !sameTask(is, w.task) {
+		names["task"] = [2]any{w.task, is}
+	}
+	if len(names) == 0 {
+		return w, nil
+	}
+	if w, err = s.wrote(ctx, tx, j, "job.changed", map[string]any{"changes": names}); err != nil || !c.Task.Given {
+		return w, err
+	}
+	w.task = c.Task.Value
+	return w, putTask(ctx, tx, j.ID, w.task, s.Now())
+}
+
+func sameTask(a, b *RunTask) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // unchangedJob returns the stored copy of a job that already has the requested values. If
 // there is no current copy, it makes one from j.
@@ -338,6 +385,11 @@ func (s *Service) Start(ctx context.Context, id string) (Started, error) {
 	w, err := findJob(ctx, s.DB, id)
 	if err != nil {
 		return Started{}, fmt.Errorf("run job: %w", err)
+	}
+	if w != nil && s.Held != nil {
+		if err := s.Held(ctx, s.DB, w.job.AgentID); err != nil {
+			return Started{}, fmt.Errorf("run job: %w", err)
+		}
 	}
 	started := jobAction{"job.started", id, valueOrZero(w).job.Name, map[string]any{}}
 	run, why, err := s.Runtime.RunJob(ctx, id)

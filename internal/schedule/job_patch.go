@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"time"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/patch"
 	"wardroom/internal/platform/plaintext"
 )
 
@@ -16,15 +18,16 @@ import (
 
 // Change is a partial update of a job. Omitted and unchanged fields keep their values.
 type Change struct {
-	Name          *string        `json:"name,omitempty" maxLength:"400" doc:"At most 200 characters."`
-	Description   *string        `json:"description,omitempty" maxLength:"4000" doc:"At most 2000 characters."`
-	AgentID       *string        `json:"agentId,omitempty" maxLength:"400"`
-	Enabled       *bool          `json:"enabled,omitempty" doc:"Can be changed for jobs of all kinds."`
-	Schedule      *TimesChange   `json:"schedule,omitempty"`
-	SessionTarget *string        `json:"sessionTarget,omitempty" maxLength:"400" doc:"Read-only."`
-	Payload       *PayloadChange `json:"payload,omitempty"`
-	Delivery      *Delivery      `json:"delivery,omitempty"`
-	Revision      string         `json:"configRevision,omitempty" maxLength:"128" doc:"The configRevision that you have read. The change fails if the job has another one."`
+	Name          *string              `json:"name,omitempty" maxLength:"400" doc:"At most 200 characters."`
+	Description   *string              `json:"description,omitempty" maxLength:"4000" doc:"At most 2000 characters."`
+	AgentID       *string              `json:"agentId,omitempty" maxLength:"400"`
+	Enabled       *bool                `json:"enabled,omitempty" doc:"Can be changed for jobs of all kinds."`
+	Schedule      *TimesChange         `json:"schedule,omitempty"`
+	SessionTarget *string              `json:"sessionTarget,omitempty" maxLength:"400" doc:"Read-only."`
+	Payload       *PayloadChange       `json:"payload,omitempty"`
+	Delivery      *Delivery            `json:"delivery,omitempty"`
+	Task          patch.Field[RunTask] `json:"task,omitzero" doc:"The task that each run makes, assigned to the agent; null for none. Can be changed for jobs of all kinds."`
+	Revision      string               `json:"configRevision,omitempty" maxLength:"128" doc:"The configRevision that you have read. The change fails if the job has another one."`
 	AsRead
 }
 
@@ -200,7 +203,7 @@ func (e *edit) times(t *TimesChange, zone string) {
 	if expr == is.Expr && in == is.Zone {
 		return
 	}
-	to := Times{Expr: expr, Zone: in}.check(&e.bad, cmp.Or(is.Zone, zone))
+	to := Times{Expr: expr, Zone: in}.check(&e.bad, cmp.Or(is.Zone, zone), time.Time{})
 	if to.Expr != is.Expr || to.Zone != is.Zone {
 		e.ask.Schedule, e.changes["schedule"] = &to, [2]any{is, to}
 	}

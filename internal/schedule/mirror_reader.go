@@ -199,6 +199,7 @@ func runOf(r gateway.JobRun) Run {
 	out := Run{
 		JobID: r.JobID, RunID: r.RunID, SessionKey: r.SessionKey, Status: r.Status, Error: r.Error, Summary: r.Summary,
 		Manual: strings.HasPrefix(r.RunID, "manual:"), StartedAt: r.RanAt, EndedAt: r.EndedAt,
+		undelivered: r.Undelivered,
 	}
 	switch {
 	case out.StartedAt.IsZero():
@@ -270,7 +271,10 @@ func (s *Service) store(ctx context.Context, seen snapshot) error {
 				return err
 			}
 		}
-		return s.storeRuns(ctx, tx, seen.runs, removed)
+		if err := s.storeRuns(ctx, tx, seen.runs, removed); err != nil {
+			return err
+		}
+		return s.makeTasks(ctx, tx, seen)
 	})
 	if err != nil {
 		return fmt.Errorf("store jobs: %w", err)
@@ -296,7 +300,7 @@ func (s *Service) storeJob(ctx context.Context, tx *db.Tx, v observation, was *m
 // storeRuns stores new runs. It resolves a job's inbox items if one of the new runs is a successful
 // manual run of the job, or if the job was removed.
 func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, runs []Run, removed []string) error {
-	byHand := map[string]bool{}
+	byHand, latest := map[string]bool{}, map[string]Run{}
 	for _, r := range runs {
 		isNew, err := addRun(ctx, tx, r)
 		if err != nil {
@@ -305,6 +309,12 @@ func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, runs []Run, removed 
 		if isNew && r.Manual && r.Status == "ok" {
 			byHand[r.JobID] = true
 		}
+		if isNew && r.EndedAt.After(latest[r.JobID].EndedAt.Time) {
+			latest[r.JobID] = r
+		}
+	}
+	if err := s.reportDeliveries(ctx, tx, latest); err != nil {
+		return err
 	}
 	for id := range byHand {
 		if err := clearAlarm(ctx, tx, id); err != nil {
@@ -317,6 +327,9 @@ func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, runs []Run, removed 
 		}
 	}
 	for _, id := range removed {
+		if err := s.resolveUndelivered(ctx, tx, id, "The job was deleted in the runtime."); err != nil {
+			return err
+		}
 		if err := s.resolveItems(ctx, tx, id, "The job was deleted in the runtime."); err != nil {
 			return err
 		}

@@ -18,6 +18,8 @@ type mirroredJob struct {
 	lastDue   *clock.Time // the last slot in the ledger
 	alarmed   bool        // the job may have items in the inbox
 	changedAt clock.Time  // when the row was written
+	task      *RunTask    // what each run makes; nil for nothing. It is not from the runtime
+	taskAfter *clock.Time // start of the last run whose task was made
 }
 
 const (

@@ -46,6 +46,7 @@ type Runtime interface {
 type Job struct {
 	gateway.Job
 
+	Task      *RunTask   `json:"task" doc:"The task that Wardroom makes for the agent in each run; null for none."`
 	NextRuns  []Time     `json:"next_runs" nullable:"false" doc:"The next runs, at most 10. Empty if the job is disabled; at most one if only the runtime can compute them."`
 	Watched   bool       `json:"watched" doc:"Whether missed runs are detected."`
 	Unwatched string     `json:"unwatched_because" doc:"Why missed runs are not detected; empty if they are."`
@@ -72,6 +73,8 @@ type Run struct {
 	Manual     bool       `json:"manual" doc:"Whether the run was started manually."`
 	StartedAt  clock.Time `json:"started_at"`
 	EndedAt    clock.Time `json:"ended_at"`
+
+	undelivered bool // as in gateway.JobRun; false in stored runs
 }
 
 // State is the state of a slot.

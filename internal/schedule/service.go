@@ -34,6 +34,12 @@ type Service struct {
 	// Raise raises an inbox item, and Resolve resolves it, in the caller's transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
+	// Held returns an error that explains why the agent may not run now, or nil. HeldFaults lists its
+	// errors. Both can be nil.
+	Held       func(ctx context.Context, q db.Queryer, agentID string) error
+	HeldFaults []*fault.Error
+	// MakeTask creates the task of a run.
+	MakeTask func(ctx context.Context, tx *db.Tx, n NewTask) error
 	// Publish, if not nil, tells live streams which jobs have changed.
 	Publish func(...event.State)
 
@@ -126,7 +132,7 @@ func (s *Service) known(ctx context.Context) (Known, error) {
 // api converts a stored job to a Job for API responses.
 func (s *Service) api(w mirroredJob, k Known) Job {
 	now := s.Now()
-	j := Job{Job: w.job, NextRuns: []Time{}, Since: w.since, Grace: int64(s.Grace / time.Second), AsOf: k.AsOf, Live: k.Away == ""}
+	j := Job{Job: w.job, Task: w.task, NextRuns: []Time{}, Since: w.since, Grace: int64(s.Grace / time.Second), AsOf: k.AsOf, Live: k.Away == ""}
 	p, why := planOf(w.job)
 	j.Unwatched, j.Watched = why, why == ""
 	if !j.Watched {

@@ -304,7 +304,7 @@ func (n slotChange) inboxItem() inbox.NewItem {
 	}
 	if n.slot.State == Failed {
 		m.Kind = inbox.JobFailed
-		m.Title = fmt.Sprintf("The job %s failed", n.slot.Name)
+		m.Title = fmt.Sprintf("Job “%s” failed", n.slot.Name)
 		next := "This item is resolved when the next run succeeds."
 		if n.ended {
 			next = "The job is now disabled, so this item is resolved only when a manual run succeeds."
@@ -315,7 +315,7 @@ func (n slotChange) inboxItem() inbox.NewItem {
 		}
 		return m
 	}
-	m.Title = fmt.Sprintf("The job %s did not run", n.slot.Name)
+	m.Title = fmt.Sprintf("Job “%s” did not run", n.slot.Name)
 	check := "Check that the gateway's automations are on. "
 	if n.explained {
 		check = ""

@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,12 +13,21 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-const jobColumns = `id, definition, present, watched_from, next_due, last_due, alarmed, changed_at`
+const (
+	mirrorColumns = `id, definition, present, watched_from, next_due, last_due, alarmed, changed_at`
+	jobColumns    = mirrorColumns + `, task, task_after`
+)
 
 func scanJob(row db.Row) (w mirroredJob, err error) {
 	var id string
-	if err := row.Scan(&id, &w.text, &w.present, &w.since, &w.nextDue, &w.lastDue, &w.alarmed, &w.changedAt); err != nil {
+	var task *string
+	if err := row.Scan(&id, &w.text, &w.present, &w.since, &w.nextDue, &w.lastDue, &w.alarmed, &w.changedAt, &task, &w.taskAfter); err != nil {
 		return w, err
+	}
+	if task != nil {
+		if err := json.Unmarshal([]byte(*task), &w.task); err != nil {
+			return w, err
+		}
 	}
 	return w, json.Unmarshal([]byte(w.text), &w.job)
 }
@@ -70,7 +80,7 @@ func putJobs(ctx context.Context, tx *db.Tx, jobs ...mirroredJob) error {
 	for i, w := range jobs {
 		rows[i] = []any{w.job.ID, w.text, w.present, w.since, w.nextDue, w.lastDue, w.alarmed, w.changedAt}
 	}
-	return insert(ctx, tx, `INSERT INTO schedule_jobs (`+jobColumns+`) VALUES `, ` ON CONFLICT (id) DO UPDATE SET definition = excluded.definition, present = excluded.present,
+	return insert(ctx, tx, `INSERT INTO schedule_jobs (`+mirrorColumns+`) VALUES `, ` ON CONFLICT (id) DO UPDATE SET definition = excluded.definition, present = excluded.present,
 		watched_from = excluded.watched_from, next_due = excluded.next_due, last_due = excluded.last_due, alarmed = excluded.alarmed, changed_at = excluded.changed_at`, rows)
 }
 
@@ -139,13 +149,17 @@ const verdictColumns = `job_id, started_at, ended_at, run_id, session_key, statu
 // runsSince returns the runs that ended at or after a given time, grouped by job and
 // sorted by start time.
 func runsSince(ctx context.Context, q db.Queryer, since time.Time) (map[string][]Run, error) {
-	rows, err := q.Query(ctx, `SELECT `+verdictColumns+` FROM schedule_runs WHERE ended_at >= ? ORDER BY job_id, started_at`, since)
+	// In the order of the index on the end. In that of the result, SQLite may read the whole table.
+	rows, err := q.Query(ctx, `SELECT `+verdictColumns+` FROM schedule_runs WHERE ended_at >= ? ORDER BY ended_at, job_id, started_at`, since)
 	all, err := db.All(rows, err, func(row db.Row) (r Run, err error) {
 		return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.RunID, &r.SessionKey, &r.Status, &r.Error, &r.Manual)
 	})
 	out := map[string][]Run{}
 	for _, r := range all {
 		out[r.JobID] = append(out[r.JobID], r)
+	}
+	for _, runs := range out {
+		slices.SortFunc(runs, func(a, b Run) int { return a.StartedAt.Compare(b.StartedAt.Time) })
 	}
 	return out, err
 }
@@ -169,9 +183,10 @@ func putSlots(ctx context.Context, tx *db.Tx, slots ...Slot) error {
 		started_at = excluded.started_at, judged_at = excluded.judged_at, settled = excluded.settled, look_at = excluded.look_at`, rows)
 }
 
-// openSlots returns the slots that are not final, sorted by job and time.
+// openSlots returns the slots that are not final, sorted by time.
 func openSlots(ctx context.Context, q db.Queryer) ([]Slot, error) {
-	rows, err := q.Query(ctx, `SELECT `+slotColumns+` FROM schedule_slots WHERE NOT settled ORDER BY job_id, due_at`)
+	// In the order of the index on open slots, as in runsSince.
+	rows, err := q.Query(ctx, `SELECT `+slotColumns+` FROM schedule_slots WHERE NOT settled ORDER BY due_at, job_id`)
 	return db.All(rows, err, scanSlot)
 }
 

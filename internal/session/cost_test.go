@@ -56,6 +56,16 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 			unknown(t, list(t, s)[0])
 		})
 	})
+	t.Run("none of a first run before its first model call ends", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			r.rows[0].Active, r.usage.Totals[r.rows[0].Key] = true, gateway.Totals{Pricing: gateway.Priced}
+			unknown(t, list(t, s)[0])
+			time.Sleep(usagePause)
+			r.change("sessions.changed", func() { r.rows[0].Active = false })
+			synctest.Wait()
+			known(t, list(t, s)[0], 0)
+		})
+	})
 	t.Run("slow ones come later, and keep nobody waiting", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			r.slowUse = 10 * time.Second

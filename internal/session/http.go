@@ -32,14 +32,14 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "List the messages of a session", s.handleMessages, away, asks,
 		web.Fails(ErrNotFound, ErrReads, page.ErrCursor), web.Quiet(),
 		web.Describe("The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response contains the number of omitted characters. The newest page ends with the messages that the agent has not read yet; they have waiting, and no seq. To receive new messages live, use GET /events?session=."))
-	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound, ErrReads),
+	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound, ErrReads), web.Fails(s.HeldFaults...),
 		web.Status(http.StatusAccepted), web.Once(),
 		web.Describe("Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error contains maybe_sent, retry with the same Idempotency-Key; the message is then sent at most once."))
 	web.Post(api, "/agents/{agent_id}/messages", actor.ControlSessions, "Send a message to an agent", s.handleSendToAgent, away, asks,
-		web.Fails(s.NoAgent...), web.Status(http.StatusAccepted), web.Once(),
+		web.Fails(s.NoAgent...), web.Fails(s.HeldFaults...), web.Status(http.StatusAccepted), web.Once(),
 		web.Describe("Starts or continues the agent's main session, agent:<agent_id>:main, which need not exist. Otherwise like POST /agentrt/sessions/{key}/messages."))
 	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "Stop the runs of a session", s.handleStop, away, web.Asks(8, s.Patience), web.Fails(ErrNotFound, ErrReads, gateway.ErrForeignRun),
-		web.Describe("Stops all active and queued runs, or the one with run_id. If there is nothing to stop, the request succeeds and stopped is false."))
+		web.Describe("Stops all active and queued runs and those of sub-agents, or the one with run_id. If that one was started by a channel such as Telegram, all others of the session end with it. If there is nothing to stop, the request succeeds and stopped is false."))
 }
 
 type listInput struct {
@@ -184,7 +184,7 @@ func sentOutput(sent Sent, key string) *sendOutput {
 type stopInput struct {
 	Ref
 	Body *struct {
-		RunID string `json:"run_id,omitempty" maxLength:"512" doc:"The run to stop. Defaults to all active and queued runs of the session."`
+		RunID string `json:"run_id,omitempty" maxLength:"512" doc:"The run to stop. Defaults to all active and queued runs of the session and of its sub-agents."`
 	}
 }
 

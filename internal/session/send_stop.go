@@ -21,7 +21,7 @@ import (
 type Controls interface {
 	Sent(ctx context.Context, sessionKey, runID string) (bool, error)
 	SendMessage(ctx context.Context, m gateway.OutgoingMessage) error
-	StopSession(ctx context.Context, sessionKey, runID string) ([]string, error)
+	StopSession(ctx context.Context, sessionKey, runID string) (ids []string, stopped bool, err error)
 }
 
 // Sent is a message that the runtime has accepted.
@@ -33,7 +33,7 @@ type Sent struct {
 // Stopped is the result of stopping a session.
 type Stopped struct {
 	Stopped bool     `json:"stopped" doc:"False if no run was active or queued."`
-	RunIDs  []string `json:"run_ids" nullable:"false" doc:"The runs that were stopped."`
+	RunIDs  []string `json:"run_ids" nullable:"false" doc:"The stopped runs that the runtime named. It does not name runs of sub-agents, nor, without run_id, those of channels such as Telegram."`
 }
 
 // subject returns the subject of events about a session.
@@ -59,15 +59,31 @@ var errNotSent = errors.New("the message was not sent")
 // result. If no result is stored, Send first checks whether the runtime already has the message.
 func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	return s.send(ctx, key, text, func() error {
-		_, err := s.Get(ctx, key)
-		return err
+		one, err := s.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		return s.checkHeld(ctx, one.AgentID)
 	})
 }
 
 // SendToAgent is like Send, but sends the message to the main session of an agent, which the runtime creates if
 // necessary.
 func (s *Service) SendToAgent(ctx context.Context, agentID, text string) (Sent, error) {
-	return s.send(ctx, "agent:"+strings.ToLower(agentID)+":main", text, func() error { return s.CheckAgent(ctx, agentID) })
+	return s.send(ctx, "agent:"+strings.ToLower(agentID)+":main", text, func() error {
+		if err := s.checkHeld(ctx, agentID); err != nil {
+			return err
+		}
+		return s.CheckAgent(ctx, agentID)
+	})
+}
+
+// checkHeld returns an error if the agent may not run now.
+func (s *Service) checkHeld(ctx context.Context, agentID string) error {
+	if s.Held == nil {
+		return nil
+	}
+	return s.Held(ctx, s.DB, agentID)
 }
 
 // send sends a message to a session unless check returns an error.
@@ -166,15 +182,15 @@ func (s *Service) sendError(ctx context.Context, err error, runID, key string, d
 	return errors.Join(err, noted)
 }
 
-// Stop stops one of a session's runs or, if runID is empty, all its active and queued runs. It
-// returns no error if there is no run to stop.
+// Stop stops one of a session's runs or, if runID is empty, all its active and queued runs and those
+// of its sub-agents. It returns no error if there is no run to stop.
 func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) {
 	runID = plaintext.Line(runID)
 	if _, err := s.Get(ctx, key); err != nil {
 		return Stopped{}, err
 	}
-	ids, err := s.Controls.StopSession(ctx, key, runID)
-	if len(ids) > 0 { // even if others could not be stopped
+	ids, stopped, err := s.stop(ctx, key, runID)
+	if stopped { // even if others could not be stopped
 		ctx := context.WithoutCancel(ctx) // the client may have disconnected
 		noted := s.DB.Tx(ctx, func(tx *db.Tx) error {
 			return s.record(ctx, tx, "session.stopped", key, map[string]any{"run_ids": ids, "confirmed": true})
@@ -184,14 +200,31 @@ func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) 
 		}
 	}
 	switch {
-	case err != nil && len(ids) > 0:
+	case err != nil && stopped:
 		return Stopped{}, partialStopError(err, ids)
 	case errors.Is(err, gateway.ErrUnsure):
 		return Stopped{}, s.stopError(ctx, err, key, runID)
 	case err != nil:
 		return Stopped{}, err
 	}
-	return Stopped{Stopped: len(ids) > 0, RunIDs: ids}, nil
+	return Stopped{Stopped: stopped, RunIDs: ids}, nil
+}
+
+// stop stops runs like Stop. The runtime cannot stop a run that a channel such as Telegram started by its
+// ID, so stop ends everything in the session if the run is the active one.
+func (s *Service) stop(ctx context.Context, key, runID string) (ids []string, stopped bool, err error) {
+	ids, stopped, err = s.Controls.StopSession(ctx, key, runID)
+	if err != nil || stopped || runID == "" {
+		return ids, stopped, err
+	}
+	is, err := s.Get(ctx, key)
+	if err != nil || is.ActiveRunID == nil || *is.ActiveRunID != runID {
+		return ids, false, err
+	}
+	if ids, stopped, err = s.Controls.StopSession(ctx, key, ""); stopped && len(ids) == 0 {
+		ids = []string{runID}
+	}
+	return ids, stopped, err
 }
 
 // partialStopError returns the error for a Stop that stopped only some runs.

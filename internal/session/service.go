@@ -55,6 +55,10 @@ type Service struct {
 	// that it can return besides the gateway's.
 	CheckAgent func(ctx context.Context, agentID string) error
 	NoAgent    []*fault.Error
+	// Held returns an error that explains why the agent may not run now, or nil. HeldFaults lists its
+	// errors. Both can be nil.
+	Held       func(ctx context.Context, q db.Queryer, agentID string) error
+	HeldFaults []*fault.Error
 
 	// StalledAfter is how long a run can be without activity before Wardroom considers it
 	// stalled; zero disables the check. Raise adds an inbox item for a stalled run, and
@@ -63,7 +67,11 @@ type Service struct {
 	StalledAfter time.Duration
 	Raise        func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve      func(ctx context.Context, tx *db.Tx, cause, why string) error
+	// ResolveAbout resolves the items of the given kinds about a session (loop_watch.go).
+	ResolveAbout func(ctx context.Context, tx *db.Tx, subjectID, note string, kinds ...inbox.Kind) error
 	Away         func(error) bool
+	// AgentName returns an agent's name for the titles of these items.
+	AgentName func(ctx context.Context, q db.Queryer, id string) string
 
 	mirror   sessionMirror
 	messages messageRelay
@@ -95,6 +103,27 @@ func (s *Service) List(ctx context.Context, f Filter, after *position, limit int
 		}
 	}
 	return page, shown.left, nil
+}
+
+// Overview returns the sessions that show what each agent does and did: those with an active run,
+// the one used last, apart from those of sub-agents, and those whose last run has failed since the
+// given time. It returns active sessions first, then the most recently used.
+func (s *Service) Overview(ctx context.Context, since time.Time) ([]Session, error) {
+	shown, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen, all := map[string]bool{}, []Session{}
+	for i := range shown.rows {
+		r := &shown.rows[i]
+		failed := (r.Status == "failed" || r.Status == "timeout") && !r.UpdatedAt.Before(since)
+		latest := !r.Active && r.Kind != "subagent" && !seen[r.AgentID]
+		if r.Active || failed || latest {
+			all = append(all, s.apiSession(r))
+		}
+		seen[r.AgentID] = seen[r.AgentID] || latest
+	}
+	return all, nil
 }
 
 // Get returns one session.

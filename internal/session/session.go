@@ -106,7 +106,8 @@ func (r *row) api() Session {
 	if r.Active {
 		s.ActiveRunID = text(r.RunID)
 	}
-	if r.counted {
+	// Until the first model call of a new session ends, its usage is unknown, not zero.
+	if r.counted && (!r.Active || r.totals != gateway.Totals{Pricing: r.totals.Pricing}) {
 		t := r.totals
 		s.Tokens = &Tokens{Input: t.Input, Output: t.Output, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite}
 		complete := t.Pricing == gateway.Priced

@@ -22,6 +22,29 @@ import (
 	"wardroom/internal/platform/web"
 )
 
+// TestOverview checks that pages about agents show what runs, the last result, which is not that of a
+// sub-agent, and recent failures, and no more than that.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+		failed := func(g gateway.Session) gateway.Session { g.Status = "failed"; return g }
+		sub, other := sessionAt("subagent:x", 90), sessionAt("of cpo", 5)
+		sub.Kind, other.AgentID = "subagent", "cpo"
+		going := sessionAt("going", 1)
+		going.Active = true
+		r.rows = []gateway.Session{failed(sessionAt("failed before", 2)), failed(sessionAt("failed", 60)), sessionAt("older", 70), sessionAt("last", 80), sub, going, other}
+		list(t, s)
+		got, err := s.Overview(t.Context(), began.Add(time.Minute))
+		var keys []string
+		for _, one := range got {
+			keys = append(keys, strings.TrimPrefix(one.Key, "agent:cto:"))
+		}
+		if want := []string{"going", "last", "failed", "of cpo"}; err != nil || !slices.Equal(keys, want) {
+			t.Errorf("%q, %v, want %q", keys, err, want)
+		}
+	})
+}
+
 // TestListOrderAndPages checks that pages neither repeat nor omit sessions and have a stable
 // order.
 func TestListOrderAndPages(t *testing.T) {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,6 +27,7 @@ type activityLog struct {
 	mu       sync.Mutex
 	seen     map[string]time.Time // last event by session key; kept across connections
 	first    map[string]time.Time // when a run without a known start was first seen
+	waits    map[string]time.Time // until when a run may wait for a person
 	reported map[string]bool      // sessions last published as stalled; used only by the notifier's goroutine
 }
 
@@ -40,6 +40,21 @@ func (g *activityLog) record(key string, at time.Time) {
 	}
 	if at.After(g.seen[key]) && (len(g.seen) < maxSessions || !g.seen[key].IsZero()) {
 		g.seen[key] = at
+	}
+}
+
+// WaitForPeople sets the sessions whose runs wait for a person, by lower-case key, with the time until
+// which they may. Until then they do not stall. The end of the wait counts as activity.
+func (s *Service) WaitForPeople(until map[string]time.Time) {
+	g := &s.activity
+	g.mu.Lock()
+	was := g.waits
+	g.waits = until
+	g.mu.Unlock()
+	for key := range was {
+		if _, still := until[key]; !still {
+			g.record(key, s.Now())
+		}
 	}
 }
 
@@ -68,8 +83,11 @@ func (g *activityLog) last(r *row, now time.Time) time.Time {
 		}
 		sign = g.first[r.Key]
 	}
+	if until := g.waits[r.Key]; until.After(sign) {
+		sign = until
+	}
 	if sign.After(now) {
-		return now // the gateway's clock is ahead
+		return now // it may wait, or the gateway's clock is ahead
 	}
 	return sign
 }
@@ -333,7 +351,7 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, seen runStates, ra
 		is := seen[key]
 		err := s.Raise(ctx, tx, inbox.NewItem{
 			Cause: stallCause(key), Kind: inbox.RunStalled, Severity: inbox.Medium, Subject: event.Subject{Kind: event.TopicSession, ID: key, Name: key},
-			Title: "A run of " + cmp.Or(is.agentID, "an agent") + " has stalled",
+			Title: s.AgentName(ctx, tx, is.agentID) + "'s run has stalled",
 			Detail: fmt.Sprintf("The run in `%s` has shown no activity since %s. It may be waiting for a tool or a model that does not respond. Check the session and stop the run if necessary.",
 				key, is.sign.UTC().Format("2006-01-02 15:04:05 UTC")),
 		})

@@ -103,6 +103,15 @@ func TestStalled(t *testing.T) {
 		time.Sleep(4 * time.Minute)
 		want(t, s, true, began.Add(59*time.Minute))
 	})
+	run("does not stall while it waits for a person", func(t *testing.T, s *Service, r *runtime) {
+		s.WaitForPeople(map[string]time.Time{r.rows[0].Key: began.Add(30 * time.Minute)})
+		time.Sleep(34 * time.Minute)
+		want(t, s, false, time.Time{})
+		time.Sleep(2 * time.Minute)
+		want(t, s, true, began.Add(30*time.Minute))
+		s.WaitForPeople(nil)
+		want(t, s, false, time.Time{})
+	})
 	run("of which the gateway says nothing counts from when it was seen", func(t *testing.T, s *Service, r *runtime) {
 		r.rows[0] = gateway.Session{Key: "agent:cto:main", AgentID: "cto", Active: true}
 		time.Sleep(time.Hour)
@@ -185,7 +194,8 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 				now = began.Add(2 * limit) // the other run stalls in the meantime
 				return nil
 			},
-			Resolve: func(context.Context, *db.Tx, string, string) error { return nil },
+			Resolve:   func(context.Context, *db.Tx, string, string) error { return nil },
+			AgentName: func(_ context.Context, _ db.Queryer, id string) string { return id },
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -216,8 +226,9 @@ func TestStallsThatAreOverStayOver(t *testing.T) {
 		replica := func(name string) *Service {
 			return &Service{
 				DB: d, StalledAfter: 5 * time.Minute, Now: func() time.Time { return now },
-				Raise:   func(context.Context, *db.Tx, inbox.NewItem) error { told = append(told, name+" raises"); return nil },
-				Resolve: func(context.Context, *db.Tx, string, string) error { told = append(told, name+" resolves"); return nil },
+				Raise:     func(context.Context, *db.Tx, inbox.NewItem) error { told = append(told, name+" raises"); return nil },
+				Resolve:   func(context.Context, *db.Tx, string, string) error { told = append(told, name+" resolves"); return nil },
+				AgentName: func(_ context.Context, _ db.Queryer, id string) string { return id },
 			}
 		}
 		one, two := replica("one"), replica("two")

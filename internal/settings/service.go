@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -34,6 +35,8 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Fixed   Fixed // what the environment determines
+	// Configured has the numbers of days of retention.
+	Configured []ConfiguredDays
 
 	// Confirm checks that the password is the caller's and calls do. It passes do a function to
 	// call in the transaction that makes the change. Refusals are its errors.
@@ -58,10 +61,12 @@ func (s *Service) Show(ctx context.Context) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("read the settings: %w", err)
 	}
-	return s.show(w), nil
+	is := s.show(w)
+	is.Retention, err = s.days(ctx, s.DB)
+	return is, err
 }
 
-// show returns the settings as clients see them.
+// show returns the gateway's settings as clients see them.
 func (s *Service) show(w stored) Settings {
 	e, trouble := s.Fixed.endpoint(w, s.Keys)
 	url := Address{Value: e.URL, Source: s.source(e.URL != "", s.Fixed.URL != ""), Editable: e.URLEditable}
@@ -81,7 +86,16 @@ func (s *Service) show(w stored) Settings {
 	case errors.Is(noKey, vault.ErrNoKey) && s.Keys.File == "":
 		token.Editable, token.Detail = false, "A token cannot be stored without an encryption key. "+vault.HowToSetKey
 	}
-	return Settings{Gateway: Gateway{URL: url, Token: token}, UpdatedAt: w.updatedAt, Version: w.version}
+	return Settings{Gateway: Gateway{URL: url, Token: token}, Holds: Holds{w.holds}, UpdatedAt: w.updatedAt, Version: w.version}
+}
+
+// HoldsInRuntime reports whether a person has allowed holds to change the runtime.
+func (s *Service) HoldsInRuntime(ctx context.Context) (bool, error) {
+	w, err := load(ctx, s.DB)
+	if err != nil {
+		return false, fmt.Errorf("read the settings: %w", err)
+	}
+	return w.holds, nil
 }
 
 // source returns where a value comes from.
@@ -105,12 +119,15 @@ func unreadable(err error) string {
 	return fmt.Sprintf("Wardroom could not decrypt the stored token: %s. Restore the encryption key, or enter the token again.", err)
 }
 
-// Change changes settings and passes them to the gateway client. Each change requires the
-// caller's password. It returns ErrFixed if the environment determines a setting, and
+// Change changes settings and passes them to the gateway client. A change of the gateway requires
+// the caller's password. It returns ErrFixed if the environment determines a setting, and
 // ErrStale if version is given and is not the current one.
 func (s *Service) Change(ctx context.Context, c Change, version *int64) (Settings, error) {
-	if c.Gateway.empty() {
+	if c.Gateway.empty() && c.Retention.empty() && c.Holds.InRuntime == nil {
 		return s.unchanged(ctx, version)
+	}
+	if err := c.Retention.refuse(s.Configured); err != nil {
+		return Settings{}, err
 	}
 	if err := s.check(ctx, c.Gateway); err != nil {
 		return Settings{}, err
@@ -122,14 +139,19 @@ func (s *Service) Change(ctx context.Context, c Change, version *int64) (Setting
 			return Settings{}, vault.Explain(err)
 		}
 	}
-	err := s.Confirm(ctx, c.CurrentPassword, func(check func(context.Context, *db.Tx) error) error {
+	write := func(check func(context.Context, *db.Tx) error) error {
 		return s.DB.Tx(ctx, func(tx *db.Tx) error {
 			if err := check(ctx, tx); err != nil {
 				return err
 			}
-			return s.changeIn(ctx, tx, c.Gateway, v, version)
+			return s.changeIn(ctx, tx, c, v, version)
 		})
-	})
+	}
+	confirm := s.Confirm
+	if c.Gateway.empty() && (c.Holds.InRuntime == nil || !*c.Holds.InRuntime) {
+		confirm = withoutPassword
+	}
+	err := confirm(ctx, c.CurrentPassword, write)
 	if err != nil {
 		return Settings{}, fmt.Errorf("change the settings: %w", err)
 	}
@@ -137,6 +159,11 @@ func (s *Service) Change(ctx context.Context, c Change, version *int64) (Setting
 		return Settings{}, err
 	}
 	return s.Show(ctx)
+}
+
+// withoutPassword is a Confirm that asks for no password.
+func withoutPassword(_ context.Context, _ *string, do func(func(context.Context, *db.Tx) error) error) error {
+	return do(func(context.Context, *db.Tx) error { return nil })
 }
 
 // unchanged returns the settings for a change that names none.
@@ -151,6 +178,9 @@ func (s *Service) unchanged(ctx context.Context, version *int64) (Settings, erro
 // check rejects a change that is impossible or has invalid values. It does so before the
 // password is checked, because a wrong password counts as a failed login.
 func (s *Service) check(ctx context.Context, c GatewayChange) error {
+	if c.empty() {
+		return nil
+	}
 	if err := s.Fixed.refuse(c); err != nil {
 		return err
 	}
@@ -176,7 +206,8 @@ func (s *Service) checkAddress(address string) error {
 }
 
 // changeIn stores a change and records it in the audit log.
-func (s *Service) changeIn(ctx context.Context, tx *db.Tx, c GatewayChange, v *vault.Vault, version *int64) error {
+func (s *Service) changeIn(ctx context.Context, tx *db.Tx, all Change, v *vault.Vault, version *int64) error {
+	c := all.Gateway
 	was, err := load(ctx, tx)
 	if err != nil {
 		return err
@@ -200,6 +231,10 @@ func (s *Service) changeIn(ctx context.Context, tx *db.Tx, c GatewayChange, v *v
 		is.sealed, is.tokenFor = v.Seal(tokenPlace(to), []byte(*c.Token.Value)), to
 	}
 	facts := map[string]change{}
+	if on := all.Holds.InRuntime; on != nil && *on != was.holds {
+		is.holds = *on
+		facts["holds_in_runtime"] = change{strconv.FormatBool(was.holds), strconv.FormatBool(*on)}
+	}
 	if to != from {
 		facts["gateway_url"] = change{from, to}
 	}
@@ -209,7 +244,10 @@ func (s *Service) changeIn(ctx context.Context, tx *db.Tx, c GatewayChange, v *v
 			facts["gateway_token"] = change{shown(had), "[new secret]"}
 		}
 	}
-	if is == was {
+	if err := s.changeDays(ctx, tx, all.Retention, facts); err != nil {
+		return err
+	}
+	if is == was && len(facts) == 0 {
 		return nil
 	}
 	now := clock.At(s.Now())

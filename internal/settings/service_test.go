@@ -3,6 +3,7 @@ package settings_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -105,6 +106,45 @@ func TestReplicaFollows(t *testing.T) {
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// People change the days of retention without a restart, in every replica; the environment wins.
+func TestRetentionDays(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		one, other := start(t, d, vault.Source{Key: keyA}), start(t, d, vault.Source{Key: keyA})
+		for _, p := range []process{one, other} {
+			p.Configured = []settings.ConfiguredDays{{Setting: "ARCHIVE_AFTER_DAYS", Days: 7}, {Setting: "HISTORY_RETENTION_DAYS", Days: 90, Fixed: true}}
+			p.Confirm = nil // no password is needed
+		}
+		ctx := actor.With(t.Context(), actor.Actor{ID: "0199a0b4-5c00-7000-8000-000000000001", Name: "Ada", Role: actor.Admin})
+		was, err := other.Show(ctx)
+		if err != nil || was.Retention[0].Value != 7 || was.Retention[0].Source != settings.Default || !was.Retention[0].Editable {
+			t.Fatalf("before: %+v, %v", was.Retention, err)
+		}
+		is, err := one.Change(ctx, settings.Change{Retention: settings.RetentionChange{ArchiveAfterDays: new(30)}}, &was.Version)
+		if err != nil || is.Version != was.Version+1 || is.Retention[0].Value != 30 || is.Retention[0].Source != settings.Stored {
+			t.Errorf("after: %+v, %v", is, err)
+		}
+		if days, err := other.Days(ctx); err != nil || days["ARCHIVE_AFTER_DAYS"] != 30 || days["HISTORY_RETENTION_DAYS"] != 90 {
+			t.Errorf("the other replica uses %v, %v", days, err)
+		}
+		_, err = other.Change(ctx, settings.Change{Retention: settings.RetentionChange{ArchiveAfterDays: new(1)}}, &was.Version)
+		if !errors.Is(err, settings.ErrStale) {
+			t.Errorf("with an old version: %v", err)
+		}
+		_, err = one.Change(ctx, settings.Change{Retention: settings.RetentionChange{HistoryRetentionDays: new(1)}}, nil)
+		if !errors.Is(err, settings.ErrFixed) || !strings.Contains(err.Error(), "HISTORY_RETENTION_DAYS") {
+			t.Errorf("what the environment determines: %v", err)
+		}
+		if same, err := one.Change(ctx, settings.Change{Retention: settings.RetentionChange{ArchiveAfterDays: new(30)}}, nil); err != nil || same.Version != is.Version {
+			t.Errorf("the same number: %+v, %v", same, err)
+		}
+		var data string
+		if err := d.QueryRow(ctx, `SELECT data FROM events WHERE kind = 'settings.changed'`).Scan(&data); err != nil || !strings.Contains(data, `"ARCHIVE_AFTER_DAYS"`) {
+			t.Errorf("the audit log has %s, %v", data, err)
 		}
 	})
 }

@@ -1,5 +1,6 @@
 // Package settings stores the settings that people change in the dashboard: the gateway's
-// address and token. What the environment sets takes precedence.
+// address and token, after how many days old data goes, and whether holds may change the runtime. What the environment sets takes
+// precedence.
 //
 // The token is stored encrypted (platform/vault), bound to the address for which it was
 // entered. It is never sent to another address, so that nobody can obtain it by pointing
@@ -38,13 +39,26 @@ const (
 	Environment Source = "environment" // an environment variable, the .env file or a flag
 	Stored      Source = "stored"      // the dashboard or the API
 	Demo        Source = "demo"        // the demo, with its built-in gateway
+	Default     Source = "default"     // Wardroom's own value
 )
 
 // Settings are the settings that can be changed while Wardroom runs.
 type Settings struct {
 	Gateway   Gateway     `json:"gateway"`
+	Holds     Holds       `json:"holds"`
+	Retention []Days      `json:"retention" doc:"After how many days old data is archived or deleted."`
 	UpdatedAt *clock.Time `json:"updated_at" doc:"When a setting was last changed here; null if never."`
 	Version   int64       `json:"version" doc:"Increases with each change."`
+}
+
+// Holds says what holding an agent may do.
+type Holds struct {
+	InRuntime bool `json:"in_runtime" doc:"Whether Wardroom may hold agents in the runtime: it changes the agent's model in the gateway's configuration and disables its jobs, and restores both on release."`
+}
+
+// HoldsChange is a partial update of what holding an agent may do.
+type HoldsChange struct {
+	InRuntime *bool `json:"in_runtime,omitempty" doc:"true requires your own password."`
 }
 
 // Gateway is the connection to the agent runtime's gateway.
@@ -71,8 +85,10 @@ type Token struct {
 
 // Change is a partial update of the settings. Omitted fields keep their values.
 type Change struct {
-	Gateway         GatewayChange `json:"gateway,omitzero"`
-	CurrentPassword *string       `json:"current_password,omitempty" format:"password" doc:"Your own password. Required with each value."`
+	Gateway         GatewayChange   `json:"gateway,omitzero"`
+	Retention       RetentionChange `json:"retention,omitzero"`
+	Holds           HoldsChange     `json:"holds,omitzero"`
+	CurrentPassword *string         `json:"current_password,omitempty" format:"password" doc:"Your own password. Required with each value of the gateway, and to allow holds in the runtime."`
 }
 
 // GatewayChange is a partial update of the gateway's address and token.
@@ -154,6 +170,7 @@ type stored struct {
 	url       string
 	sealed    string // the encrypted token; empty if there is none
 	tokenFor  string // the address to which the token may be sent
+	holds     bool   // whether holds may change the runtime
 	updatedAt *clock.Time
 	version   int64
 }

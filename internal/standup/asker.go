@@ -31,6 +31,9 @@ func (a *asker) run(ctx context.Context) (question, error) {
 	if errors.Is(err, errBusy) { // the others can still be asked
 		r, err = ask.Result{Answer: gateway.Answer{Outcome: gateway.TimedOut}, Orphaned: true}, nil
 	}
+	if held, ok := errors.AsType[*heldError](err); ok { // the standup goes on with the others
+		r, err = ask.Result{Rejected: held.why}, nil
+	}
 	if err != nil {
 		return a.q, err
 	}
@@ -140,7 +143,19 @@ func (a *asker) Question() ask.Question {
 func (a *asker) Left() time.Duration { return a.q.DeadlineAt.Sub(a.m.Now()) }
 
 // Sending implements ask.Asker.
-func (a *asker) Sending(context.Context) (time.Duration, error) { return a.Left(), nil }
+func (a *asker) Sending(ctx context.Context) (time.Duration, error) {
+	if a.m.Held != nil {
+		if err := a.m.Held(ctx, a.m.DB, a.q.AgentID); err != nil {
+			return 0, &heldError{err}
+		}
+	}
+	return a.Left(), nil
+}
+
+// heldError means that a question was not sent because the agent is held.
+type heldError struct{ why error }
+
+func (e *heldError) Error() string { return e.why.Error() }
 
 // Accepted implements ask.Asker.
 func (a *asker) Accepted(ctx context.Context, bootID string) error {

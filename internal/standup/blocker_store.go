@@ -196,6 +196,7 @@ type effect struct {
 	Subject   string // a task key, or the cause of an inbox item
 	Words     string
 	Date      string
+	first     string // date of the first effect on the same subject, if the effect comes from Service.escalated
 }
 
 const effectColumns = `standup_id, kind, subject, words, date`

@@ -71,6 +71,19 @@ func (a *attention) want(t *testing.T, want ...string) {
 	}
 }
 
+// written returns the comments in their order. It waits briefly for at least n, for the same
+// reason as want.
+func (a *attention) written(n int) []string {
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		a.mu.Lock()
+		got := slices.Clone(a.comments)
+		a.mu.Unlock()
+		if len(got) >= n || time.Now().After(end) {
+			return got
+		}
+	}
+}
+
 func (a *attention) lines() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -71,8 +71,8 @@ func TestThrong(t *testing.T) {
 		wantEnd(t, m, standup.Completed, "")
 		o.oneStory(t, d, m)
 		inbox.want(t, "escalation x1 open Sign the contract with Acme")
-		if len(inbox.comments) != 1 {
-			t.Errorf("the decision was told %d times", len(inbox.comments))
+		if n := len(inbox.written(1)); n != 1 {
+			t.Errorf("the decision was told %d times", n)
 		}
 	})
 }

@@ -48,6 +48,24 @@ type TaskReport struct {
 	Kind string     `json:"kind" enum:"ack,progress,blocker,done"`
 	Text string     `json:"text" doc:"The start of the text on one line; empty if there is no text."`
 	At   clock.Time `json:"at"`
+
+	Receipt *TaskReceipt `json:"receipt" doc:"What is known of the work behind a report of kind done, when the standup began; null if nothing, and for earlier reports on the same task."`
+}
+
+// TaskReceipt compares a report with what the runtime recorded.
+type TaskReceipt struct {
+	Grade   string   `json:"grade" enum:"not_gradable,none,claimed,self_checked,checked,approved" doc:"See GET /tasks/{id}/receipt."`
+	Pending bool     `json:"pending" doc:"Whether the transcripts were still incomplete."`
+	Gaps    []string `json:"gaps" nullable:"false" doc:"The differences, one sentence each."`
+}
+
+// line formats the receipt as the end of a line.
+func (r *TaskReceipt) line() string {
+	if r == nil || r.Pending && len(r.Gaps) == 0 {
+		return ""
+	}
+	facts := append([]string{strings.ReplaceAll(r.Grade, "_", " ")}, r.Gaps...)
+	return "[the runtime's records: " + strings.Join(facts, "; ") + "]"
 }
 
 // Runs holds the totals for an agent's runs. Unknown values are nil, never zero.
@@ -289,7 +307,8 @@ func (e *Evidence) lines() []string {
 func (e *Evidence) activityLines() []string {
 	var lines []string
 	for _, r := range e.TaskReports {
-		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("reported: %s %s: %s", r.Task, r.Kind, oneLine(r.Text)), ": "))
+		line := strings.TrimSuffix(fmt.Sprintf("reported: %s %s: %s", r.Task, r.Kind, oneLine(r.Text)), ": ")
+		lines = append(lines, strings.TrimSpace(line+" "+oneLine(r.Receipt.line())))
 	}
 	if e.Sessions != nil {
 		lines = append(lines, fmt.Sprintf("sessions in use, except standups: %d", *e.Sessions))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/job"
@@ -452,3 +454,10 @@ func TestCloseUnrun(t *testing.T) {
 }
 
 func clockDay(o *office, ahead int) string { return o.now().AddDate(0, 0, ahead).Format(time.DateOnly) }
+
+// again replaces the queue of the background jobs, as a restart does.
+func (o *office) again() {
+	o.Jobs = job.New(o.DB, o.log, clock.Now)
+	maps.Copy(o.Jobs.Kinds, o.Stops.Kinds())
+	o.Jobs.Kinds["standup"] = o.Kind()
+}

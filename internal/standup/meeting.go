@@ -133,20 +133,21 @@ func (m *meeting) gather(ctx context.Context) error {
 	err = m.step(ctx, "gather", func(tx *db.Tx, row *Standup) error {
 		var expected, here, missing []string
 		for i, r := range row.Reports {
+			name := nameOf(members, r.AgentID)
 			switch r.Status {
 			case Answered:
-				here = append(here, r.AgentID)
+				here = append(here, name)
 				continue
 			case Asked:
-				expected = append(expected, r.AgentID)
+				expected = append(expected, name)
 				continue
 			}
-			r.Status, r.Name, r.Evidence = Pending, nameOf(members, r.AgentID), evidence[r.AgentID]
+			r.Status, r.Name, r.Evidence = Pending, name, evidence[r.AgentID]
 			if !has(members, r.AgentID) {
 				r.Status, r.Evidence = Missing, nil
-				missing = append(missing, r.AgentID)
+				missing = append(missing, name)
 			} else {
-				expected = append(expected, r.AgentID)
+				expected = append(expected, name)
 			}
 			if err := putReport(ctx, tx, m.id, i, r); err != nil {
 				return err

@@ -117,7 +117,7 @@ func (s Standup) lately() (string, error) {
 }
 
 // escalated returns the team's escalations from the last knownDays days. It returns only
-// the latest escalation for each cause.
+// the latest escalation for each cause, with the date of the first.
 func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]effect, error) {
 	from, err := row.lately()
 	if err != nil {
@@ -129,9 +129,11 @@ func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]e
 	}
 	var known []effect
 	for _, e := range all {
-		if !slices.ContainsFunc(known, func(k effect) bool { return k.Subject == e.Subject }) {
-			known = append(known, e)
+		i := slices.IndexFunc(known, func(k effect) bool { return k.Subject == e.Subject })
+		if i < 0 {
+			known, i = append(known, e), len(known)
 		}
+		known[i].first = e.Date
 	}
 	return known, nil
 }
@@ -139,7 +141,7 @@ func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]e
 // addEffect records an effect of the current run. The store method writes the recorded effects to
 // the database.
 func (c *closing) addEffect(kind, subject, words string) {
-	c.fresh = append(c.fresh, effect{c.row.ID, kind, subject, words, c.row.Date})
+	c.fresh = append(c.fresh, effect{StandupID: c.row.ID, Kind: kind, Subject: subject, Words: words, Date: c.row.Date})
 }
 
 // number matches the number by which a review cites a blocker, as in "2" and "2. cto: no access".
@@ -232,7 +234,11 @@ func (c *closing) comment(ctx context.Context, task *string, words string) error
 			return nil
 		}
 	}
-	text := answer.Clean("Decided in the standup of "+c.row.Date+":\n\n"+words, maxComment)
+	day, err := time.Parse(time.DateOnly, c.row.Date)
+	if err != nil {
+		return fmt.Errorf("read the date of the standup: %w", err)
+	}
+	text := answer.Clean("Decided in the standup of "+day.Format("2 Jan")+":\n\n"+words, maxComment)
 	made, err := c.Comment(ctx, c.tx, *task, text, c.row.Facilitator)
 	if err != nil {
 		return fmt.Errorf("comment on %s: %w", *task, err)
@@ -332,11 +338,17 @@ func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause st
 			return err
 		}
 	}
-	l.Cause, l.changed = &cause, true
-	if l.EscalatedOn == nil {
-		l.EscalatedOn = &c.row.Date
-	}
+	l.Cause, l.EscalatedOn, l.changed = &cause, c.escalatedOn(cause), true
 	return nil
+}
+
+// escalatedOn returns the day on which an escalation with the given cause was added to the inbox: today, unless it is
+// already there.
+func (c *closing) escalatedOn(cause string) *string {
+	if i := slices.IndexFunc(c.known, func(e effect) bool { return e.Subject == cause }); i >= 0 {
+		return &c.known[i].first
+	}
+	return &c.row.Date
 }
 
 // escalateOldBlockers adds blockers that are at least escalationAge days old to the inbox.
@@ -364,7 +376,7 @@ func (c *closing) escalateOldBlockers(ctx context.Context) error {
 		}
 		l.Cause, l.changed = &m.Cause, true
 		if l.EscalatedOn == nil {
-			l.EscalatedOn = &c.row.Date
+			l.EscalatedOn = c.escalatedOn(m.Cause)
 		}
 		if raised(c.fresh, m.Cause) || !anew && raised(c.done, m.Cause) {
 			continue

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"wardroom/internal/gateway/demo"
-	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
-	"wardroom/internal/platform/job"
 	"wardroom/internal/standup"
 )
 
@@ -31,16 +29,16 @@ func TestEffectsOnce(t *testing.T) {
 			"action_items":[{"title":"Write the report on figures"},{"title":"Ask Anna for the logo","assignee":"cmo"},{"title":"ask anna for the logo"},{"title":"Ask Boris for the logo"}]}`)
 		m := o.meet(t)
 		comments := []string{
-			"coo on TASK-3: Decided in the standup of 2027-03-01:\n\ncto sends the figures today",
-			"coo on TASK-3: Decided in the standup of 2027-03-01:\n\ncpo estimates them",
+			"coo on TASK-3: Decided in the standup of 1 Mar:\n\ncto sends the figures today",
+			"coo on TASK-3: Decided in the standup of 1 Mar:\n\ncpo estimates them",
 		}
 		want := []string{"escalation x1 open Decide on the budget for ads", "escalation x1 open Sign the contract with Acme"}
 		made := []string{"Write the report on figures", "Ask Anna for the logo", "Ask Boris for the logo"}
 		check := func() {
 			t.Helper()
 			inbox.want(t, want...)
-			if !slices.Equal(inbox.comments, comments) || !slices.Equal(o.made, made) {
-				t.Errorf("comments %q, tasks %q", inbox.comments, o.made)
+			if got := inbox.written(len(comments)); !slices.Equal(got, comments) || !slices.Equal(o.made, made) {
+				t.Errorf("comments %q, tasks %q", got, o.made)
 			}
 		}
 		check()
@@ -63,7 +61,7 @@ func TestEffectsOnce(t *testing.T) {
 			wantEnd(t, m, standup.Completed, "")
 		}
 		again()
-		comments = append(comments, "coo on TASK-3: Decided in the standup of 2027-03-01:\n\nWe drop the chart.")
+		comments = append(comments, "coo on TASK-3: Decided in the standup of 1 Mar:\n\nWe drop the chart.")
 		check()
 		if got := *m.ActionItems[0].Task + " " + *m.ActionItems[1].Task + " " + *m.ActionItems[2].Task; got != "TASK-103 TASK-101 TASK-102" {
 			t.Errorf("the tasks of the items are %s", got)
@@ -154,8 +152,20 @@ func TestEscalatedBlocker(t *testing.T) {
 		for day := 6; day <= 8; day++ {
 			meet(day, nothing)
 		}
-		meet(9, `{"summary":"Fine.","escalations":[{"title":"The printer is broken","detail":"buy one"}]}`)
+		m = meet(9, `{"summary":"Fine.","escalations":[{"title":"The printer is broken","detail":"buy one"}]}`)
+		if on := m.Blockers[0].EscalatedOn; on == nil || *on != "2027-03-09" {
+			t.Errorf("escalated on %v, not on the day of its item", on)
+		}
 		inbox.want(t, "escalation x3 open Approve the ad campaign's budget", "old_blocker x1 settled cpo is blocked: the printer is broken", "escalation x1 open The printer is broken")
+
+		// A blocker that shares the item of an earlier escalation has its day.
+		o.says("cpo", "None")
+		meet(10, `{"summary":"Fine.","escalations":[{"title":"Choose a supplier","detail":"Acme?"}]}`)
+		o.says("cpo", "- no supplier for paper yet")
+		m = meet(12, `{"summary":"Fine.","escalations":[{"title":"Choose a supplier","detail":"Acme?","blocker":1}]}`)
+		if on := m.Blockers[0].EscalatedOn; on == nil || *on != "2027-03-10" {
+			t.Errorf("escalated on %v, not on the day of its item", on)
+		}
 	})
 }
 
@@ -217,8 +227,7 @@ func TestFailedReachesInbox(t *testing.T) {
 		stop()
 		o.runtime.Silence("coo", false)
 		o.AgentTimeout = 10 * time.Second
-		o.Jobs = job.New(d, o.log, clock.Now)
-		o.Jobs.Kinds["standup"] = o.Kind()
+		o.again()
 		work(t, o.Service)
 		wantEnd(t, o.hold(t, m.ID), standup.Completed, "")
 		inbox.want(t, "standup_failed x2 settled "+title)
@@ -257,8 +266,8 @@ func TestHostileReview(t *testing.T) {
 			"escalations":[{"title":"# <img src=x onerror=alert(1)>\u001b[2J\u202e` + long + `","detail":"\u0000\u0007` + long + `"}]}`
 	})
 	m := o.meet(t)
-	if len(inbox.comments) != 1 || len([]rune(inbox.comments[0])) > 10_000+len("coo on TASK-3: ") {
-		t.Errorf("the comment has %d characters", len([]rune(inbox.comments[0])))
+	if got := inbox.written(1); len(got) != 1 || len([]rune(got[0])) > 10_000+len("coo on TASK-3: ") {
+		t.Errorf("%d comments of together %d bytes", len(got), len(strings.Join(got, "")))
 	}
 	for _, matter := range inbox.last {
 		if n := len([]rune(matter.Title)); n > 200 || len([]rune(matter.Detail)) > 4000 || strings.ContainsAny(matter.Title, "\x1b\u202e\n") || strings.ContainsAny(matter.Detail, "\x00\x07") {

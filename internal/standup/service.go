@@ -56,6 +56,8 @@ type Service struct {
 
 	// Members returns the agents that have an active account.
 	Members func(ctx context.Context) ([]Member, error)
+	// Held returns an error that explains why the agent may not run now, or nil. It can be nil.
+	Held func(ctx context.Context, q db.Queryer, agentID string) error
 	// Board returns an agent's open tasks and those finished since the given time.
 	Board func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
 	// MakeTask creates a task for an action item and returns its key. It ignores

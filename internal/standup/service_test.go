@@ -420,8 +420,7 @@ func TestCannotBeHeld(t *testing.T) {
 				}
 			}
 			tt.heal(o)
-			o.Jobs = job.New(o.DB, o.log, clock.Now)
-			o.Jobs.Kinds["standup"] = o.Kind()
+			o.again()
 			work(t, o.Service)
 			m = o.hold(t, m.ID)
 			wantEnd(t, m, standup.Completed, "")

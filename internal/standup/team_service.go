@@ -43,6 +43,11 @@ func (s *Service) Team(ctx context.Context, ref string) (Team, error) {
 	return s.findTeam(ctx, s.DB, ref)
 }
 
+// FindTeam is like Team, in the caller's transaction.
+func (s *Service) FindTeam(ctx context.Context, q db.Queryer, ref string) (Team, error) {
+	return s.findTeam(ctx, q, ref)
+}
+
 // Teams returns one page of either the archived or the active teams, sorted by key.
 func (s *Service) Teams(ctx context.Context, archived bool, want page.Want) (page.Part[Team], error) {
 	var part page.Part[Team]

@@ -55,7 +55,7 @@ func (d *operations) change() Change {
 	case 3:
 		return Change{Assignee: patch.Set(d.users[d.IntN(len(d.users))].ID), Branch: patch.Set(fmt.Sprint("branch-", d.IntN(9)))}
 	case 4:
-		return Change{Blocked: patch.Set(BlockedReason{fmt.Sprint("Reason ", d.IntN(9))})}
+		return Change{Blocked: patch.Set(BlockedReason{Reason: fmt.Sprint("Reason ", d.IntN(9))})}
 	case 5:
 		return Change{Blocked: patch.Clear[BlockedReason](), Assignee: patch.Clear[string]()}
 	case 6:

@@ -148,6 +148,9 @@ func lease(d time.Duration) (time.Duration, error) {
 type ClaimOptions struct {
 	Lease time.Duration // zero means 15 minutes
 	Token *int64        // of the claim to renew or release; nil means any claim of the caller
+	// Resume makes ClaimNext renew the claim that the caller already holds on a task that is not
+	// blocked, if there is one, instead of claiming another task.
+	Resume bool
 }
 
 // Claim claims a task for the caller and moves it to "in progress", or renews the caller's existing
@@ -202,27 +205,43 @@ func (s *Service) ClaimNext(ctx context.Context, opt ClaimOptions) (t Task, ok b
 	}
 	// Check without a transaction first, so that polling callers do not block
 	// writers.
-	if _, err := nextFor(ctx, s.DB, by.ID); err != nil {
+	if _, err := nextOrHeld(ctx, s.DB, by.ID, opt.Resume, time.Time{}); err != nil {
 		if db.IsNotFound(err) {
 			err = nil
 		}
 		return Task{}, false, err
 	}
 	t, err = s.write(ctx, "claim the next task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		old, err := nextFor(ctx, tx, by.ID)
-		if db.IsNotFound(err) {
-			return Task{}, nil, nil
-		}
-		if err != nil {
-			return Task{}, nil, err
-		}
 		now, err := tx.Clock(ctx, s.Now())
 		if err != nil {
 			return Task{}, nil, err
 		}
+		old, err := nextOrHeld(ctx, tx, by.ID, opt.Resume, now)
+		switch {
+		case db.IsNotFound(err):
+			return Task{}, nil, nil
+		case err != nil:
+			return Task{}, nil, err
+		case old.Claim != nil && old.Claim.By == by.ID:
+			return s.renew(ctx, tx, old, now.Add(d))
+		}
 		return s.take(ctx, tx, old, now.Add(d))
 	})
 	return t.withToken(), t.ID != "", err
+}
+
+// nextOrHeld returns the next task for a user to claim. If resume is set, a task that the user
+// holds at the given time and that is not blocked comes first. If there is no such task, it fails
+// with a not-found error.
+func nextOrHeld(ctx context.Context, q db.Queryer, userID string, resume bool, now time.Time) (Task, error) {
+	if resume {
+		t, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM tasks
+			WHERE claim_by = ? AND claim_until > ? AND blocked_reason IS NULL AND archived_at IS NULL ORDER BY number LIMIT 1`, userID, now))
+		if !db.IsNotFound(err) {
+			return t, err
+		}
+	}
+	return nextFor(ctx, q, userID)
 }
 
 func (t Task) withToken() Task {

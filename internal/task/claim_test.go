@@ -272,7 +272,7 @@ func TestClaimNext(t *testing.T) {
 			}
 		}
 		_, err := s.Update(asService(t), "TASK-6", Change{Position: &Place{At: new("first")}}, nil)
-		_, err2 := s.Update(asService(t), "TASK-8", Change{Blocked: patch.Set(BlockedReason{"No key"})}, nil)
+		_, err2 := s.Update(asService(t), "TASK-8", Change{Blocked: patch.Set(BlockedReason{Reason: "No key"})}, nil)
 		_, err3 := s.Archive(asService(t), "TASK-12", nil)
 		if err := errors.Join(err, err2, err3); err != nil {
 			t.Fatal(err)

@@ -55,6 +55,8 @@ var (
 		at("branch", func(r *row) **string { return &r.Branch }),
 		at("pr_url", func(r *row) **string { return &r.PRURL }),
 		at("origin", func(r *row) **string { return &r.Origin }),
+		at("criteria", func(r *row) *string { return &r.criteria }),
+		at("checks", func(r *row) *string { return &r.checks }),
 		at("due_at", func(r *row) **clock.Time { return &r.DueAt }),
 		at("done_at", func(r *row) **clock.Time { return &r.DoneAt }),
 		at("archived_at", func(r *row) **clock.Time { return &r.ArchivedAt }),
@@ -99,6 +101,7 @@ func names(cs []column) string {
 type row struct {
 	Task
 	tags, dependsOn          string
+	criteria, checks         string // JSON
 	blockedReason, blockedBy *string
 	claimBy, claimName       *string
 	blockedSince, claimUntil *clock.Time
@@ -113,11 +116,14 @@ type row struct {
 // row returns the task as a row, without the cards and without the columns that only other
 // functions write.
 func (t Task) row() *row {
-	tags, err := json.Marshal(t.Tags)
-	if err != nil {
-		panic(err) // strings always encode
+	text := func(v any) string {
+		b, err := json.Marshal(v)
+		if err != nil {
+			panic(err) // strings always encode
+		}
+		return string(b)
 	}
-	r := row{Task: t, tags: string(tags), dependsOn: packKeys(t.DependsOn), search: t.searched(), priorityRank: t.Priority.rank()}
+	r := row{Task: t, tags: text(t.Tags), criteria: text(t.Criteria), checks: text(t.Checks), dependsOn: packKeys(t.DependsOn), search: t.searched(), priorityRank: t.Priority.rank()}
 	r.dueRank, r.urgency = t.ranks()
 	if b := t.Blocked; b != nil {
 		r.blockedReason, r.blockedSince, r.blockedBy = &b.Reason, &b.Since, &b.By
@@ -149,7 +155,7 @@ func scan(from db.Row) (Task, error) {
 	for _, part := range []struct {
 		text *string
 		to   any
-	}{{&r.tags, &t.Tags}, {r.dispatch, &t.Dispatch}, {r.tokens, &t.Tokens}} {
+	}{{&r.tags, &t.Tags}, {&r.criteria, &t.Criteria}, {&r.checks, &t.Checks}, {r.dispatch, &t.Dispatch}, {r.tokens, &t.Tokens}} {
 		if part.text == nil {
 			continue
 		}

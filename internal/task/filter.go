@@ -26,6 +26,7 @@ type Filter struct {
 	Tags         []Tag     // tasks with any of these
 	Project      string    // ID or key, or "none"
 	Parent       string    // ID or key, or "none"
+	DependsOn    string    // ID or key; tasks that depend on it
 	Archived     bool      // archived tasks instead of the others
 	DueAfter     time.Time // inclusive; zero means no bound. A bound excludes tasks without a due time
 	DueBefore    time.Time // exclusive; zero means no bound
@@ -73,6 +74,10 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	if tags := anys(f.Tags, func(t Tag) any { return strings.ToLower(string(t)) }); len(tags) > 0 {
 		w.And(`EXISTS (SELECT 1 FROM task_tags g WHERE g.number = tasks.number AND g.tag `+in(tags)+`)`, tags...)
 		narrows = append(narrows, numbered(`SELECT number FROM task_tags WHERE tag `+in(tags), tags...))
+	}
+	if f.DependsOn != "" {
+		w.And(`EXISTS (SELECT 1 FROM task_dependencies d WHERE d.depends_on_id = ? AND d.task_id = tasks.id)`, f.DependsOn)
+		narrows = append(narrows, numbered(`SELECT t.number FROM task_dependencies d JOIN tasks t ON t.id = d.task_id WHERE d.depends_on_id = ?`, f.DependsOn))
 	}
 	if !f.DueAfter.IsZero() || !f.DueBefore.IsZero() {
 		from, to := int64(-noDue), int64(noDue)
@@ -169,6 +174,9 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 		return list.Where{}, err
 	}
 	w, narrows := f.where(s.Now())
+	if q.Engine() == db.Postgres {
+		narrows = nil // it has statistics of all columns, but none of n-grams
+	}
 	if f.Text != "" {
 		text, err := withGrams(ctx, q, f.Text)
 		if err != nil {
@@ -180,10 +188,8 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 		return w, nil
 	}
 	for _, n := range narrows {
-		// PostgreSQL has column statistics, and few indexes cover archived
-		// tasks.
-		if n.hint == "" && (q.Engine() == db.Postgres || f.Archived) {
-			continue
+		if n.hint == "" && f.Archived {
+			continue // few indexes cover archived tasks
 		}
 		found, err := n.matchesFew(ctx, q)
 		if err != nil {
@@ -211,8 +217,8 @@ func (f Filter) leads(w *list.Where) bool {
 	case f.Blocked != nil && *f.Blocked:
 		w.Use(`tasks_blocked`)
 	case f.Assignee != "" && f.Assignee != Nobody && slices.Equal(f.Statuses, []Status{InProgress}):
-		w.Hint(`status = 'in_progress'`) // matches the index definition
-		w.Use(`tasks_in_progress_of`)
+		w.Hint(`status <> 'done'`) // as in the definition of the index
+		w.Use(`tasks_open_of_assignee`)
 	default:
 		return false
 	}

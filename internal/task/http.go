@@ -20,7 +20,7 @@ import (
 
 // Mount adds the routes for the board.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.listETag), web.Fails(ErrAssignee, ErrReporter, ErrHolder, ErrProject, ErrParent, page.ErrCursor),
+	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.listETag), web.Fails(ErrAssignee, ErrReporter, ErrHolder, ErrProject, ErrParent, ErrDependency, page.ErrCursor),
 		web.Describe("Returns the tasks that match all filters, newest first by default. A task that moves in the sort order while you page "+
 			"may appear twice or not at all; all other tasks appear exactly once. When you sort by updated, every change moves a task."))
 	web.Post(api, "/tasks", actor.ChangeTasks, "Create a task", s.handleCreate,
@@ -84,7 +84,7 @@ func (s *Service) mountDecisions(api *web.API) {
 
 // mountComments adds the routes for comments.
 func (s *Service) mountComments(api *web.API) {
-	web.Get(api, "/tasks/{id}/comments", actor.Read, "List the comments on a task, oldest first", s.handleComments, web.Fails(ErrNotFound, page.ErrCursor))
+	web.Get(api, "/tasks/{id}/comments", actor.Read, "List the comments on a task", s.handleComments, web.Fails(ErrNotFound, page.ErrCursor))
 	web.Post(api, "/tasks/{id}/comments", actor.ChangeTasks, "Comment on a task", s.handleComment,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrNotFound, ErrArchived),
 		web.Describe("@agent_id and @name mention a user, except in code. Archived tasks cannot be commented on."))
@@ -128,6 +128,11 @@ func (Name) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Examples: []any{"TASK-12"}}
 }
 
+// Schema implements huma.SchemaProvider.
+func (Command) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxCriterion), Examples: []any{"make test"}}
+}
+
 // Schema describes a card as either a whole task or a slim card.
 func (Card) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{
@@ -167,6 +172,7 @@ type listInput struct {
 	Tag          []Tag      `query:"tag" maxItems:"20" doc:"Tasks with any of these tags."`
 	Project      string     `query:"project" maxLength:"64" doc:"Tasks in this project: an ID or key, or \"none\" for tasks without a project."`
 	Parent       string     `query:"parent" maxLength:"64" doc:"Subtasks of this task: an ID or key, or \"none\" for tasks without a parent."`
+	DependsOn    string     `query:"depends_on" maxLength:"64" doc:"Tasks that depend on this task: an ID or key."`
 	Archived     string     `query:"archived" enum:"true,false" default:"false" doc:"true: only archived tasks. false: only tasks that are not archived."`
 	DueAfter     time.Time  `query:"due_after" doc:"Tasks due at or after this time."`
 	DueBefore    time.Time  `query:"due_before" doc:"Tasks due before this time."`
@@ -183,7 +189,7 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*web.Marked[Ca
 	f := Filter{
 		Statuses: in.Status, Priorities: in.Priority, Types: in.Type,
 		Assignee: in.Assignee, Reporter: in.Reporter, Holder: in.Holder, UpdatedSince: in.UpdatedSince, Text: in.Text,
-		Tags: in.Tag, Project: in.Project, Parent: in.Parent, Archived: in.Archived == "true", DueAfter: in.DueAfter, DueBefore: in.DueBefore,
+		Tags: in.Tag, Project: in.Project, Parent: in.Parent, DependsOn: in.DependsOn, Archived: in.Archived == "true", DueAfter: in.DueAfter, DueBefore: in.DueBefore,
 	}
 	if in.Blocked != "" {
 		f.Blocked = new(in.Blocked == "true")
@@ -240,14 +246,15 @@ func (s *Service) handleClaim(ctx context.Context, in *claimInput) (*web.Tagged[
 
 type claimNextInput struct {
 	Body *struct {
-		LeaseSeconds int `json:"lease_seconds,omitempty" minimum:"1" maximum:"86400" doc:"How long the claim lasts unless renewed. Default: 900."`
+		LeaseSeconds int  `json:"lease_seconds,omitempty" minimum:"1" maximum:"86400" doc:"How long the claim lasts unless renewed. Default: 900."`
+		Resume       bool `json:"resume,omitempty" doc:"Whether to renew the claim that you hold on a task that is not blocked, if there is one, instead of claiming another task."`
 	} `required:"false"`
 }
 
 func (s *Service) handleClaimNext(ctx context.Context, in *claimNextInput) (*web.Tagged[Task], error) {
 	var opt ClaimOptions
 	if in.Body != nil {
-		opt.Lease = time.Duration(in.Body.LeaseSeconds) * time.Second
+		opt.Lease, opt.Resume = time.Duration(in.Body.LeaseSeconds)*time.Second, in.Body.Resume
 	}
 	t, ok, err := s.ClaimNext(ctx, opt)
 	if err != nil || ok {
@@ -339,12 +346,13 @@ func (s *Service) handleHistory(ctx context.Context, in *historyInput) (*web.Lis
 
 type commentsInput struct {
 	Ref
+	Sort string `query:"sort" enum:"created,-created" default:"created" doc:"Sort order; a minus reverses it."`
 	page.Query
 	page.Total
 }
 
 func (s *Service) handleComments(ctx context.Context, in *commentsInput) (*web.List[Comment], error) {
-	part, err := s.Comments(ctx, in.ID, page.Want{Query: in.Query, Total: in.Total.Total})
+	part, err := s.Comments(ctx, in.ID, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
 	return web.Part(ctx, part), err
 }
 

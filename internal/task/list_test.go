@@ -42,7 +42,7 @@ func TestFiltersOverHTTP(t *testing.T) {
 			}
 			at = at.Add(time.Hour)
 		}
-		if _, err := s.Update(as("user"), "TASK-1", Change{Blocked: patch.Set(BlockedReason{"No money"})}, nil); err != nil {
+		if _, err := s.Update(as("user"), "TASK-1", Change{Blocked: patch.Set(BlockedReason{Reason: "No money"})}, nil); err != nil {
 			t.Fatal(err)
 		}
 		at = at.Add(time.Hour)
@@ -256,7 +256,7 @@ func TestNarrowPlans(t *testing.T) {
 		"one character":     {Filter{Text: "%"}, "task_grams"},
 		"a tag":             {Filter{Tags: []Tag{"rare7"}, Statuses: open}, "task_tags"},
 		"a person's":        {Filter{Assignee: "u3", Statuses: open}, "tasks_of_assignee_by_status"},
-		"what one works on": {Filter{Assignee: "u3", Statuses: []Status{InProgress}}, "tasks_in_progress_of"},
+		"what one works on": {Filter{Assignee: "u3", Statuses: []Status{InProgress}}, "tasks_open_of_assignee"},
 		"what one holds":    {Filter{Holder: "u3"}, "tasks_claimed"},
 		"what is held":      {Filter{Holder: Anybody}, "tasks_claimed"},
 	} {

@@ -113,7 +113,7 @@ const (
 // resolves the items for tasks that have left review. It does not raise an item again if a person
 // has resolved it. It writes nothing if there is nothing to do.
 func (s *Service) WatchReviews(ctx context.Context) error {
-	return s.watch(ctx, longInReview, func(ctx context.Context, q db.Queryer) ([]endedCause, error) {
+	return s.watch(ctx, s.longInReview, func(ctx context.Context, q db.Queryer) ([]endedCause, error) {
 		// A task that has returned to review since waits for another review.
 		return endedItems(ctx, q, inbox.TaskReview, `t.status <> 'review' OR t.moved_at > i.last_at`, "has left review")
 	})
@@ -123,7 +123,7 @@ func (s *Service) WatchReviews(ctx context.Context) error {
 // been in review for a long time. A task must be raised if it has no open item and no person has
 // resolved one since it moved to review, or if its open item now needs a higher severity. The time
 // of an item is the time at which the task moved to review.
-func longInReview(ctx context.Context, q db.Queryer, now time.Time) ([]inbox.NewItem, error) {
+func (s *Service) longInReview(ctx context.Context, q db.Queryer, now time.Time) ([]inbox.NewItem, error) {
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.title, t.moved_at FROM tasks t
 		WHERE t.status = 'review' AND t.archived_at IS NULL AND t.moved_at <= ? AND (
@@ -151,7 +151,7 @@ func longInReview(ctx context.Context, q db.Queryer, now time.Time) ([]inbox.New
 }
 
 // reviewItem returns the inbox item for a task that stays in review. The text said is the last
-// report on the task, quoted, or empty.
+// report on the task, quoted; it may be empty.
 func (t Task) reviewItem(said string, now time.Time) inbox.NewItem {
 	m := inbox.NewItem{
 		Cause: reviewCause + t.ID, Kind: inbox.TaskReview, Severity: ordinary, At: t.MovedAt.Time, Subject: t.Subject(),

@@ -41,6 +41,10 @@ type Service struct {
 	// gateway is configured.
 	Send         func(ctx context.Context, tx *db.Tx, id, note string) error
 	SendRefusals []*fault.Error
+	// Reported, if set, is called when an agent says that a task is done, with the text of its
+	// report. Judged, if set, is called when a person approves the result or sends it back.
+	Reported func(ctx context.Context, tx *db.Tx, t Task, text string) error
+	Judged   func(ctx context.Context, tx *db.Tx, taskID string, v Verdict) error
 
 	claimEnds claimEnds
 }
@@ -120,7 +124,14 @@ func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) 
 	}
 	if f.Parent != "" && f.Parent != string(Nobody) {
 		parent, err := findNamed(ctx, q, f.Parent, ErrParent)
+		if err != nil {
+			return f, err
+		}
 		f.Parent = parent.ID
+	}
+	if f.DependsOn != "" {
+		on, err := findNamed(ctx, q, f.DependsOn, ErrDependency)
+		f.DependsOn = on.ID
 		return f, err
 	}
 	return f, nil
@@ -248,6 +259,9 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string,
 		data = map[string]any{}
 	}
 	data["changes"] = changes
+	if err := s.noteReview(ctx, tx, old, t, kind, data); err != nil {
+		return Task{}, nil, err
+	}
 	if !slices.Equal(old.Tags, t.Tags) {
 		if err := writeTags(ctx, tx, t); err != nil {
 			return Task{}, nil, err

@@ -155,7 +155,7 @@ func TestCreate(t *testing.T) {
 		}
 		want := Task{
 			ID: made.ID, Key: "TASK-1", number: 1, Title: "Ship it — 出荷", Description: "# Why\n\n'quoted' ? <b>",
-			Status: Todo, Priority: High, Type: Bug, Tags: []Tag{"web", "api"}, DependsOn: []string{}, Position: "000000000001", AssigneeID: &cto.ID, ReporterID: &by.ID,
+			Status: Todo, Priority: High, Type: Bug, Tags: []Tag{"web", "api"}, DependsOn: []string{}, Criteria: []Criterion{}, Checks: []string{}, Position: "000000000001", AssigneeID: &cto.ID, ReporterID: &by.ID,
 			Origin: new("standup:2026-11-16"), DueAt: &due,
 			MovedAt: clock.At(monday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(monday), Version: 1,
 		}
@@ -215,7 +215,7 @@ func TestList(t *testing.T) {
 		for i, status := range []Status{Backlog, Todo, InProgress, Review, Done, Todo} {
 			made, err := s.Create(asService(t), New{Title: "A task", Status: status, Assignee: []*string{nil, &cto.ID, &left.ID}[i%3]})
 			if err == nil && i%2 == 1 {
-				_, err = s.Update(asService(t), made.ID, Change{Blocked: patch.Set(BlockedReason{"No key"})}, nil)
+				_, err = s.Update(asService(t), made.ID, Change{Blocked: patch.Set(BlockedReason{Reason: "No key"})}, nil)
 			}
 			if err != nil {
 				t.Fatal(err)

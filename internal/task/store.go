@@ -67,8 +67,6 @@ func (t Task) checkArchived() error {
 }
 
 // insert gives the task the next number and stores it at the end of the board.
-// The row that contains the last number stays locked until the commit, so that
-// numbers are neither reused nor skipped.
 func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	var err error
 	if t.number, err = nextNumber(ctx, tx); err != nil {
@@ -87,9 +85,7 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	if err != nil {
 		return err
 	}
-	if len(t.Tags) > 0 {
-		err = writeTags(ctx, tx, *t)
-	}
+	err = addTags(ctx, tx, *t)
 	if len(t.DependsOn) > 0 && err == nil {
 		err = writeDependencies(ctx, tx, *t)
 	}
@@ -99,18 +95,26 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	return err
 }
 
-// nextNumber returns the next task number. On SQLite, it uses a second
-// statement instead of RETURNING, which would be slower because it adds a
-// savepoint.
+// nextNumber returns the next task number. The row of the last number stays locked until
+// the commit, so that numbers are neither reused nor skipped. Of the callers that share a
+// transaction, only the first reads it. On SQLite, it uses a second statement instead of
+// RETURNING, which would be slower because it adds a savepoint.
 func nextNumber(ctx context.Context, tx *db.Tx) (n int64, err error) {
-	if tx.Engine() == db.Postgres {
+	last, known := tx.Numbers()["task"]
+	switch {
+	case known:
+		n = last + 1
+		err = tx.Later(ctx, `UPDATE task_counter SET last = ? WHERE one = 1`, n)
+	case tx.Engine() == db.Postgres:
 		err = tx.QueryRow(ctx, `UPDATE task_counter SET last = last + 1 WHERE one = 1 RETURNING last`).Scan(&n)
-		return n, err
+	default:
+		if _, err = tx.Exec(ctx, `UPDATE task_counter SET last = last + 1 WHERE one = 1`); err == nil {
+			err = tx.QueryRow(ctx, `SELECT last FROM task_counter WHERE one = 1`).Scan(&n)
+		}
 	}
-	if _, err := tx.Exec(ctx, `UPDATE task_counter SET last = last + 1 WHERE one = 1`); err != nil {
-		return 0, err
+	if err == nil {
+		tx.Numbers()["task"] = n
 	}
-	err = tx.QueryRow(ctx, `SELECT last FROM task_counter WHERE one = 1`).Scan(&n)
 	return n, err
 }
 
@@ -151,15 +155,23 @@ func update(ctx context.Context, tx *db.Tx, old, t Task) error {
 // writeTags replaces the task's rows in the table task_tags, which is used to
 // filter tasks by tag.
 func writeTags(ctx context.Context, tx *db.Tx, t Task) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM task_tags WHERE number = ?`, t.number); err != nil {
+	if err := tx.Later(ctx, `DELETE FROM task_tags WHERE number = ?`, t.number); err != nil {
 		return err
 	}
-	for _, tag := range t.Tags {
-		if _, err := tx.Exec(ctx, `INSERT INTO task_tags (tag, number) VALUES (?, ?)`, tag, t.number); err != nil {
-			return err
-		}
+	return addTags(ctx, tx, t)
+}
+
+// addTags inserts the task's rows in the table task_tags. The task must not have
+// any there.
+func addTags(ctx context.Context, tx *db.Tx, t Task) error {
+	if len(t.Tags) == 0 {
+		return nil
 	}
-	return nil
+	values := make([]any, 0, 2*len(t.Tags))
+	for _, tag := range t.Tags {
+		values = append(values, tag, t.number)
+	}
+	return tx.Later(ctx, `INSERT INTO task_tags (tag, number) VALUES (?, ?)`+strings.Repeat(`, (?, ?)`, len(t.Tags)-1), values...)
 }
 
 // findAccount finds an account by ID, email, or agent_id. If several accounts

@@ -3,6 +3,7 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -122,7 +123,9 @@ type Task struct {
 	PRURL       *string     `json:"pr_url"`
 	Dispatch    *Dispatch   `json:"dispatch" doc:"The latest dispatch to the agent; null if never dispatched."`
 	Tokens      *Tokens     `json:"tokens" doc:"Tokens used by the task's runs; null if no run is known."`
-	Origin      *string     `json:"origin" doc:"Source of a task created automatically, such as standup:2026-11-20."`
+	Origin      *string     `json:"origin" doc:"Source of a task created automatically, such as standup:2026-11-20, or job: with the ID of a scheduled job."`
+	Criteria    []Criterion `json:"criteria" nullable:"false" doc:"What must be true before the task is accepted."`
+	Checks      []string    `json:"checks" nullable:"false" doc:"Commands that check the result, which the agent must run; see GET /tasks/{id}/receipt." example:"make test"`
 	DoneAt      *clock.Time `json:"done_at"`
 	CreatedAt   clock.Time  `json:"created_at"`
 	UpdatedAt   clock.Time  `json:"updated_at"`
@@ -155,6 +158,9 @@ type New struct {
 	Parent      *string     `json:"parent_id,omitempty" maxLength:"64" doc:"ID or key of the parent task."`
 	DependsOn   []Name      `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of the tasks that must be done first."`
 
+	Criteria []NewCriterion `json:"criteria,omitempty" maxItems:"20" doc:"What must be true before the task is accepted. Not for agents."`
+	Checks   []Command      `json:"checks,omitempty" maxItems:"10" doc:"Commands that check the result. Not for agents."`
+
 	Origin string `json:"-"` // see Task.Origin
 }
 
@@ -175,6 +181,8 @@ type Change struct {
 	Project     patch.Field[string]        `json:"project_id,omitzero" maxLength:"64" doc:"A project's ID or key; null removes the task from its project."`
 	Parent      patch.Field[string]        `json:"parent_id,omitzero" maxLength:"64" doc:"ID or key of the parent task; null for no parent."`
 	DependsOn   *[]Name                    `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of the tasks that must be done first. Replaces all dependencies."`
+	Criteria    *[]NewCriterion            `json:"criteria,omitempty" maxItems:"20" doc:"What must be true before the task is accepted. Replaces all criteria. Not for agents."`
+	Checks      *[]Command                 `json:"checks,omitempty" maxItems:"10" doc:"Commands that check the result. Replaces all checks. Not for agents."`
 	Position    *Place                     `json:"position,omitempty"`
 	MovedAt     *clock.Time                `json:"moved_at,omitempty" doc:"When the task moved to the column in status. Send it to undo a move, so that the task keeps its age. Not for agents."`
 	ClaimToken  *int64                     `json:"claim_token,omitempty" minimum:"1" doc:"Token of your claim. The change is refused if the token is no longer current."`
@@ -182,7 +190,9 @@ type Change struct {
 
 // BlockedReason is the part of Blocked that clients can set.
 type BlockedReason struct {
-	Reason string `json:"reason" minLength:"1" maxLength:"2000"`
+	Reason string      `json:"reason" minLength:"1" maxLength:"2000"`
+	Since  *clock.Time `json:"since,omitempty" doc:"When the task was blocked. Send it and by to undo an unblocking. Not for agents."`
+	By     string      `json:"by,omitempty" maxLength:"200" doc:"Name of the user who had blocked the task. Not for agents."`
 }
 
 // Errors returned by the board's operations.
@@ -199,7 +209,7 @@ var (
 // that lists them.
 func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	t := Task{
-		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{},
+		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{}, Criteria: []Criterion{}, Checks: []string{},
 		MovedAt: clock.At(now), CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1, DueAt: n.DueAt,
 	}
 	if n.Origin != "" {
@@ -223,6 +233,12 @@ func (n New) change() Change {
 	if len(n.DependsOn) > 0 {
 		c.DependsOn = &n.DependsOn
 	}
+	if len(n.Criteria) > 0 {
+		c.Criteria = &n.Criteria
+	}
+	if len(n.Checks) > 0 {
+		c.Checks = &n.Checks
+	}
 	return c
 }
 
@@ -233,6 +249,7 @@ func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 	var bad fault.Fields
 	t.applyTexts(c, &bad)
 	t.applyChoices(c, now, by, &bad)
+	t.applyCriteria(c, now, by, &bad)
 	if c.Blocked.Given {
 		t.block(c.Blocked.Value, now, by, &bad)
 	}
@@ -328,7 +345,8 @@ func (t *Task) move(to Status, at time.Time, by actor.Actor) {
 }
 
 // block blocks or unblocks the task. If the task is already blocked, a new
-// reason does not change the time when it was blocked.
+// reason does not change the time when it was blocked. A person can restore who
+// blocked the task and when.
 func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fault.Fields) {
 	if why == nil {
 		t.Blocked = nil
@@ -341,13 +359,26 @@ func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fau
 	if t.Status == Done {
 		bad.Add("/blocked", "A task that is done cannot be blocked. Move it to another column first.")
 	}
-	since := clock.At(now)
-	if t.Blocked != nil {
-		since = t.Blocked.Since
+	is := Blocked{Reason: reason, Since: clock.At(now), By: by.Name}
+	if was := t.Blocked; was != nil {
+		is.Since = was.Since
+		if was.Reason == reason {
+			is.By = was.By
+		}
 	}
-	if t.Blocked == nil || t.Blocked.Reason != reason {
-		t.Blocked = &Blocked{Reason: reason, Since: since, By: by.Name}
+	if why.Since != nil || why.By != "" {
+		if by.Role == actor.Agent {
+			bad.Add("/blocked", "Agents can only send a reason.")
+		}
+		is.By = cmp.Or(plaintext.Line(why.By), is.By)
 	}
+	if why.Since != nil {
+		is.Since = *why.Since
+		if is.Since.After(now) || is.Since.Before(t.CreatedAt.Time) {
+			bad.Add("/blocked/since", "Must be between the creation of the task and now.")
+		}
+	}
+	t.Blocked = &is
 }
 
 // wellFormed reports whether the tag is a single word that consists of

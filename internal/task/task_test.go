@@ -58,7 +58,7 @@ func TestMake(t *testing.T) {
 	t.Parallel()
 	got := card(t)
 	want := Task{
-		ID: "id", Title: "Ship it", Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{},
+		ID: "id", Title: "Ship it", Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{}, Criteria: []Criterion{}, Checks: []string{},
 		MovedAt: clock.At(monday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(monday), Version: 1,
 	}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(Task{})); d != "" {
@@ -71,7 +71,7 @@ func TestMake(t *testing.T) {
 		Tags: []Tag{"Web", "web", "api"}, DueAt: &due, Origin: "standup:2026-11-16",
 	}.make("id", monday, ada)
 	want = Task{
-		ID: "id", Title: "Ship it", Description: "# Why", Status: Done, Priority: Urgent, Type: Epic, Tags: []Tag{"web", "api"}, DependsOn: []string{},
+		ID: "id", Title: "Ship it", Description: "# Why", Status: Done, Priority: Urgent, Type: Epic, Tags: []Tag{"web", "api"}, DependsOn: []string{}, Criteria: []Criterion{}, Checks: []string{},
 		Origin: new("standup:2026-11-16"), DueAt: &due, DoneAt: clock.Ptr(monday), archiveFrom: clock.Ptr(monday),
 		MovedAt: clock.At(monday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(monday), Version: 1,
 	}
@@ -135,10 +135,10 @@ func TestLimits(t *testing.T) {
 		{"refuses an address without host", Change{PRURL: patch.Set("https:///1")}, []string{"/pr_url"}},
 		{"refuses no address", Change{PRURL: patch.Set("")}, []string{"/pr_url"}},
 		{"takes an address away", Change{PRURL: patch.Clear[string]()}, nil},
-		{"takes 2000 characters of reason", Change{Blocked: patch.Set(BlockedReason{long("ж", 2000)})}, nil},
-		{"refuses 2001", Change{Blocked: patch.Set(BlockedReason{long("x", 2001)})}, []string{"/blocked/reason"}},
-		{"refuses a blank reason", Change{Blocked: patch.Set(BlockedReason{" \n"})}, []string{"/blocked/reason"}},
-		{"refuses to block what is done", Change{Status: new(Done), Blocked: patch.Set(BlockedReason{"why"})}, []string{"/blocked"}},
+		{"takes 2000 characters of reason", Change{Blocked: patch.Set(BlockedReason{Reason: long("ж", 2000)})}, nil},
+		{"refuses 2001", Change{Blocked: patch.Set(BlockedReason{Reason: long("x", 2001)})}, []string{"/blocked/reason"}},
+		{"refuses a blank reason", Change{Blocked: patch.Set(BlockedReason{Reason: " \n"})}, []string{"/blocked/reason"}},
+		{"refuses to block what is done", Change{Status: new(Done), Blocked: patch.Set(BlockedReason{Reason: "why"})}, []string{"/blocked"}},
 		{"refuses a due time that JSON cannot say", Change{DueAt: patch.Set(far)}, []string{"/due_at"}},
 		{"says everything at once", Change{
 			Title: new(""), Description: new(long("x", 64<<10+1)), Status: new(Status("?")), Priority: new(Priority("?")),
@@ -198,7 +198,7 @@ func TestBlocked(t *testing.T) {
 	is := card(t)
 	block := func(reason string, at time.Time, by actor.Actor) {
 		t.Helper()
-		if err := is.apply(Change{Blocked: patch.Set(BlockedReason{reason})}, at, by); err != nil {
+		if err := is.apply(Change{Blocked: patch.Set(BlockedReason{Reason: reason})}, at, by); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,6 +221,24 @@ func TestBlocked(t *testing.T) {
 	want(nil)
 	block("Again", tuesday, coo)
 	want(&Blocked{Reason: "Again", Since: clock.At(tuesday), By: "Operations"})
+
+	// An undone unblocking must not make an old blocker look new.
+	was := &Blocked{Reason: "No key", Since: clock.At(monday), By: "Operations"}
+	back := func(since time.Time, by actor.Actor) error {
+		is = card(t)
+		return is.apply(Change{Blocked: patch.Set(BlockedReason{Reason: was.Reason, Since: clock.Ptr(since), By: was.By})}, tuesday, by)
+	}
+	for name, err := range map[string]error{
+		"by an agent": back(monday, coo), "in the future": back(tuesday.Add(time.Second), ada), "before its creation": back(monday.Add(-time.Second), ada),
+	} {
+		if fault.Of(err) == nil {
+			t.Errorf("%s: %v, want it refused", name, err)
+		}
+	}
+	if err := back(monday, ada); err != nil {
+		t.Error(err)
+	}
+	want(was)
 }
 
 func TestMove(t *testing.T) {
@@ -317,7 +335,7 @@ func TestDiff(t *testing.T) {
 	is := was
 	change := Change{
 		Title: new("Ship it now"), Description: new("soon"), Status: new(Review), Priority: new(High), Type: new(Bug),
-		Tags: &[]Tag{"web"}, Blocked: patch.Set(BlockedReason{"No key"}), SessionKey: patch.Set("agent:cto:main"),
+		Tags: &[]Tag{"web"}, Blocked: patch.Set(BlockedReason{Reason: "No key"}), SessionKey: patch.Set("agent:cto:main"),
 		Branch: patch.Set("main"), PRURL: patch.Set("https://x.example/1"), DueAt: patch.Set(clock.At(tuesday)),
 	}
 	if err := is.apply(change, tuesday, ada); err != nil {

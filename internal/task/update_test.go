@@ -27,7 +27,7 @@ func TestUpdate(t *testing.T) {
 		ctx := actor.With(t.Context(), by)
 		change := Change{
 			Title: new("Ship it now"), Description: new("soon"), Status: new(InProgress), Priority: new(Urgent), Type: new(Bug),
-			Tags: &[]Tag{"web"}, Assignee: patch.Set("cto"), Blocked: patch.Set(BlockedReason{"No key"}),
+			Tags: &[]Tag{"web"}, Assignee: patch.Set("cto"), Blocked: patch.Set(BlockedReason{Reason: "No key"}),
 			SessionKey: patch.Set("agent:cto:main"), Branch: patch.Set("main"), PRURL: patch.Set("https://x.example/1"),
 			DueAt: patch.Set(clock.At(tuesday)),
 		}
@@ -37,7 +37,7 @@ func TestUpdate(t *testing.T) {
 		}
 		want := Task{
 			ID: made.ID, Key: "TASK-1", number: 1, Title: "Ship it now", Description: "soon",
-			Status: InProgress, Priority: Urgent, Type: Bug, Tags: []Tag{"web"}, DependsOn: []string{}, Position: "000000000001", AssigneeID: &by.ID,
+			Status: InProgress, Priority: Urgent, Type: Bug, Tags: []Tag{"web"}, DependsOn: []string{}, Criteria: []Criterion{}, Checks: []string{}, Position: "000000000001", AssigneeID: &by.ID,
 			Blocked:    &Blocked{Reason: "No key", Since: clock.At(tuesday), By: "CTO"},
 			SessionKey: new("agent:cto:main"), Branch: new("main"), PRURL: new("https://x.example/1"),
 			DueAt: clock.Ptr(tuesday), MovedAt: clock.At(tuesday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(tuesday), Version: 2,

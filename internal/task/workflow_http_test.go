@@ -131,7 +131,7 @@ func TestMoreFiltersOverHTTP(t *testing.T) {
 		for _, body := range []string{
 			`{"title":"One","tags":["a","b"],"due_at":"2026-12-01T00:00:00Z","project_id":"WEB"}`,
 			`{"title":"Two","tags":["b"],"due_at":"2026-11-01T00:00:00Z","parent_id":"TASK-1"}`,
-			`{"title":"Three","tags":["c"],"parent_id":"TASK-1"}`,
+			`{"title":"Three","tags":["c"],"parent_id":"TASK-1","depends_on":["TASK-1"]}`,
 			`{"title":"Four","due_at":"2026-12-24T00:00:00Z","project_id":"web"}`,
 		} {
 			s.ask(t, "user", "POST", "/tasks", body).want(t, body, 201, "")
@@ -140,6 +140,7 @@ func TestMoreFiltersOverHTTP(t *testing.T) {
 		for query, want := range map[string]string{
 			"tag=b": "2 1", "tag=A": "1", "tag=a,c": "3 1", "tag=x": "",
 			"project=web": "4 1", "project=none": "3 2", "parent=TASK-1": "3 2", "parent=none": "4 1",
+			"depends_on=TASK-1": "3", "depends_on=TASK-2": "", "depends_on=TASK-1&tag=b": "",
 			"due_before=2026-12-01T00:00:00Z": "2", "due_after=2026-12-01T00:00:00Z": "4 1", "due_after=2026-11-01T00:00:00Z&due_before=2026-12-02T00:00:00Z": "2 1",
 			"sort=due": "2 1 4 3", "sort=-due": "3 4 1 2", "sort=position": "1 4 2 3", "sort=-position": "3 2 4 1", "sort=position&status=todo": "1 4 2 3",
 			"archived=false&sort=key": "1 2 3 4", "archived=true": "",
@@ -152,6 +153,7 @@ func TestMoreFiltersOverHTTP(t *testing.T) {
 		}
 		s.ask(t, "user", "GET", "/tasks?project=OLD", "").want(t, "project", 422, ErrProject.Code)
 		s.ask(t, "user", "GET", "/tasks?parent=TASK-9", "").want(t, "parent", 422, ErrParent.Code)
+		s.ask(t, "user", "GET", "/tasks?depends_on=TASK-9", "").want(t, "depends_on", 422, ErrDependency.Code)
 		s.ask(t, "user", "GET", "/tasks?archived=maybe", "").want(t, "archived", 422, "invalid_input", "query.archived")
 	})
 }

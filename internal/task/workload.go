@@ -10,47 +10,109 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Workload contains an agent's task counts and most recently changed tasks.
+// Workload contains an agent's task counts.
 type Workload struct {
 	Open    map[Status]int64 // number of its tasks in each column except done
 	Blocked int64            // how many of those are blocked
-	Claimed int64            // tasks it has claimed, assigned to it or not
-	Last    []Task           // its most recently changed tasks
 }
 
-// WorkloadOf returns an agent's workload. It lists at most the given number of tasks,
-// most recently changed first.
-func (s *Service) WorkloadOf(ctx context.Context, agentID string, most int) (Workload, error) {
-	d := Workload{Open: map[Status]int64{Backlog: 0, Todo: 0, InProgress: 0, Review: 0}}
-	const own = `WITH own AS (SELECT id FROM users WHERE agent_id = ?) `
+// Workloads returns the workload of each agent that has open tasks, by agent.
+func (s *Service) Workloads(ctx context.Context, agentIDs []string) (map[string]Workload, error) {
+	in, args := db.In(agentIDs)
+	// The first part reads only the index tasks_of_assignee_by_status, the second only blocked tasks. Counting
+	// both in one pass would read the wide rows of all open tasks.
+	rows, err := s.DB.Query(ctx, `WITH own AS (SELECT id, agent_id FROM users WHERE agent_id `+in+`)
+		SELECT own.agent_id, t.status, COUNT(*) FROM own CROSS JOIN tasks t INDEXED BY tasks_of_assignee_by_status
+		WHERE t.assignee_id = own.id AND t.archived_at IS NULL AND t.status IN ('backlog', 'todo', 'in_progress', 'review') GROUP BY own.agent_id, t.status
+		UNION ALL SELECT own.agent_id, '', COUNT(*) FROM tasks t INDEXED BY tasks_blocked CROSS JOIN own
+		WHERE own.id = t.assignee_id AND t.blocked_reason IS NOT NULL AND t.archived_at IS NULL AND t.status <> 'done' GROUP BY own.agent_id`, args...)
 	type count struct {
-		status   Status
-		n, block int64
+		agentID string
+		status  Status
+		n       int64
 	}
-	rows, err := s.DB.Query(ctx, own+`SELECT status, COUNT(*), COUNT(blocked_reason) FROM tasks
-		WHERE assignee_id IN (SELECT id FROM own) AND archived_at IS NULL AND status <> 'done' GROUP BY status`, agentID)
-	counts, err := db.All(rows, err, func(r db.Row) (c count, err error) { return c, r.Scan(&c.status, &c.n, &c.block) })
+	counts, err := db.All(rows, err, func(r db.Row) (c count, err error) { return c, r.Scan(&c.agentID, &c.status, &c.n) })
 	if err != nil {
-		return d, fmt.Errorf("count the tasks of %s: %w", agentID, err)
+		return nil, fmt.Errorf("count the tasks of agents: %w", err)
 	}
+	all := map[string]Workload{}
 	for _, c := range counts {
-		d.Open[c.status] = c.n
-		d.Blocked += c.block
+		w := all[c.agentID]
+		if c.status == "" {
+			w.Blocked = c.n
+		} else {
+			if w.Open == nil {
+				w.Open = map[Status]int64{}
+			}
+			w.Open[c.status] = c.n
+		}
+		all[c.agentID] = w
 	}
-	now := s.Now()
-	err = s.DB.QueryRow(ctx, own+`SELECT COUNT(*) FROM tasks WHERE claim_by IS NOT NULL AND claim_by IN (SELECT id FROM own) AND claim_until > ?`, agentID, now).Scan(&d.Claimed)
-	if err != nil {
-		return d, fmt.Errorf("count the claims of %s: %w", agentID, err)
-	}
+	return all, nil
+}
+
+// Brief names a task.
+type Brief struct {
+	Key, Title string
+	Blocked    bool
+}
+
+// InProgress returns each agent's tasks in progress, most recently changed first. It returns at most
+// the given number of tasks per agent.
+func (s *Service) InProgress(ctx context.Context, agentIDs []string, most int) (map[string][]Brief, error) {
+	in, args := db.In(agentIDs)
+	// The condition on done is that of the index.
+	rows, err := s.DB.Query(ctx, `WITH own AS (SELECT id, agent_id FROM users WHERE agent_id `+in+`),
+		started AS (SELECT own.agent_id, t.number, t.title, t.blocked_reason IS NOT NULL AS blocked,
+			ROW_NUMBER() OVER (PARTITION BY own.agent_id ORDER BY t.updated_at DESC, t.number DESC) AS place
+			FROM own CROSS JOIN tasks t INDEXED BY tasks_open_of_assignee
+			WHERE t.assignee_id = own.id AND t.status = 'in_progress' AND t.status <> 'done' AND t.archived_at IS NULL)
+		SELECT agent_id, number, title, blocked FROM started WHERE place <= ? ORDER BY agent_id, place`, append(args, most)...)
+	all := map[string][]Brief{}
+	_, err = db.All(rows, err, func(r db.Row) (number int64, err error) {
+		var agentID string
+		var one Brief
+		err = r.Scan(&agentID, &number, &one.Title, &one.Blocked)
+		one.Key = keyOf(number)
+		all[agentID] = append(all[agentID], one)
+		return number, err
+	})
+	return all, err
+}
+
+// LatestOf returns an agent's tasks, most recently changed first. It returns at most the given
+// number of tasks.
+func (s *Service) LatestOf(ctx context.Context, agentID string, most int) ([]Task, error) {
 	newer := func(a, b Task) int {
 		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt.Time), cmp.Compare(b.number, a.number))
 	}
-	d.Last, err = newestOf(ctx, s.DB, agentID, most, newer, scan,
+	tasks, err := newestOf(ctx, s.DB, agentID, most, newer, scan,
 		`SELECT `+columns+` FROM tasks WHERE assignee_id = ? AND archived_at IS NULL ORDER BY updated_at DESC, number DESC`)
-	for i := range d.Last {
-		d.Last[i] = d.Last[i].withoutExpiredClaim(now)
+	for i := range tasks {
+		tasks[i] = tasks[i].withoutExpiredClaim(s.Now())
 	}
-	return d, err
+	return tasks, err
+}
+
+// Titles returns the titles of the tasks with the given keys, by key. It omits keys without a task.
+func (s *Service) Titles(ctx context.Context, keys []string) (map[string]string, error) {
+	titles, args := map[string]string{}, []any{}
+	for _, key := range keys {
+		if number, ok := parseKey(key); ok {
+			args = append(args, number)
+		}
+	}
+	if len(args) == 0 {
+		return titles, nil
+	}
+	rows, err := s.DB.Query(ctx, `SELECT number, title FROM tasks WHERE number `+in(args), args...)
+	_, err = db.All(rows, err, func(r db.Row) (number int64, err error) {
+		var title string
+		err = r.Scan(&number, &title)
+		titles[keyOf(number)] = title
+		return number, err
+	})
+	return titles, err
 }
 
 // newestOf runs a query for each account that belongs or belonged to an agent, with the account ID

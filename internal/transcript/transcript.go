@@ -58,6 +58,10 @@ type ToolCall struct {
 	ArgumentsCut int64   `json:"arguments_cut" doc:"The number of characters omitted at the end of the arguments."`
 	Result       *string `json:"result" doc:"The result as text."`
 	ResultCut    int64   `json:"result_cut" doc:"The number of characters omitted at the end of the result; see cut."`
+
+	ExitCode *int64 `json:"exit_code" doc:"The exit code of the command that the tool ran; null for other tools, or if unknown."`
+
+	EndedAt *clock.Time `json:"ended_at" doc:"When the tool returned its result; null while it is pending, or if unknown."`
 }
 
 // Of converts a turn from the runtime to a message.
@@ -163,6 +167,12 @@ func blockOf(b gateway.Block) Block {
 	}
 	if b.Tool.Status != gateway.ToolPending {
 		out.Tool.Result = &b.Tool.Result
+	}
+	if b.Tool.Exited {
+		out.Tool.ExitCode = &b.Tool.ExitCode
+	}
+	if at := b.Tool.EndedAt; !at.IsZero() {
+		out.Tool.EndedAt = &at
 	}
 	return out
 }

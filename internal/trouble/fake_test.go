@@ -14,6 +14,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
@@ -121,15 +122,15 @@ func (w *world) raise(ctx context.Context, tx *db.Tx, m inbox.NewItem) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO inbox_items (id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at, state, version)
 		VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, 1, ?, ?, 'open', 1)
-		ON CONFLICT (cause) DO UPDATE SET count = inbox_items.count + 1, title = excluded.title, detail = excluded.detail, last_at = excluded.last_at,
+		ON CONFLICT (cause) DO UPDATE SET count = inbox_items.count + 1, severity = excluded.severity, title = excluded.title, detail = excluded.detail, last_at = excluded.last_at,
 			state = CASE WHEN inbox_items.state = 'resolved' THEN 'open' ELSE inbox_items.state END, resolved_at = NULL, resolution = NULL`,
 		db.NewID(), m.Cause, m.Kind, m.Severity, m.Title, m.Detail, m.Subject.Kind, m.Subject.ID, m.Subject.Name, m.At, m.At)
 	return err
 }
 
 func (w *world) settle(ctx context.Context, tx *db.Tx, cause, why string) error {
-	_, err := tx.Exec(ctx, `UPDATE inbox_items SET state = 'resolved', resolved_at = ?, resolution = ? WHERE cause = ? AND state <> 'resolved'`,
-		clock.At(w.clock()), why, cause)
+	_, err := tx.Exec(ctx, `UPDATE inbox_items SET state = 'resolved', resolved_at = ?, resolver_id = ?, resolution = ? WHERE cause = ? AND state <> 'resolved'`,
+		clock.At(w.clock()), actor.System.ID, why, cause)
 	return err
 }
 
@@ -141,7 +142,7 @@ func (w *world) person(kind, state string) {
 		if state == "resolved" {
 			ended = clock.Ptr(w.clock())
 		}
-		_, err := tx.Exec(w.t.Context(), `UPDATE inbox_items SET state = ?, resolved_at = ?, resolution = ? WHERE kind = ?`, state, ended, "by hand", kind)
+		_, err := tx.Exec(w.t.Context(), `UPDATE inbox_items SET state = ?, resolved_at = ?, resolver_id = ?, resolution = ? WHERE kind = ?`, state, ended, "ada", "by hand", kind)
 		return err
 	})
 	if err != nil {

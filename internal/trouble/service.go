@@ -70,12 +70,16 @@ func (s *Service) Run(ctx context.Context) error {
 // Observe records the state of the connection. It is called on every state change, so
 // that changes between two calls to Check are not missed.
 func (s *Service) Observe(status gateway.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.observe(status)
+}
+
+func (s *Service) observe(status gateway.Status) {
 	doing, known := classify(status)
 	if !known {
 		return // connecting: wait for the result
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.current.doing != doing {
 		s.current = condition{doing: doing, since: clock.At(s.Now())}
 	}
@@ -85,8 +89,8 @@ func (s *Service) Observe(status gateway.Status) {
 // Check raises an inbox item if a problem with the gateway connection has lasted longer than
 // its grace period. If the connection is healthy, Check resolves such items.
 func (s *Service) Check(ctx context.Context) error {
-	s.Observe(s.Gateway.Status()) // the condition can change even if the state does not
 	s.mu.Lock()
+	s.observe(s.Gateway.Status()) // the condition can change even if the state does not; read under the lock, or it may be older than what was observed
 	is := s.current
 	s.mu.Unlock()
 	if !is.due(s.Now()) {
@@ -96,28 +100,39 @@ func (s *Service) Check(ctx context.Context) error {
 	if is.doing == healthy {
 		report = s.resolve
 	}
-	if err := report(ctx, is); err != nil {
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if !s.lasts(is) {
+			return nil // a wait for the database outlasted it
+		}
+		return report(ctx, tx, is)
+	})
+	if err != nil {
 		return fmt.Errorf("report the gateway's state to the inbox: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.current.doing == is.doing && s.current.since.Equal(is.since.Time) {
+	if s.current.same(is) {
 		s.current.reported = true
 	}
 	return nil
+}
+
+// lasts reports whether the connection is still in the condition.
+func (s *Service) lasts(is condition) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current.same(is)
 }
 
 // raise adds an inbox item for the condition, unless one was already raised. If a person
 // resolves the item while the condition lasts, raise does not add it again. After a
 // restart of Wardroom, however, the condition is treated as new, and an item that was
 // resolved before the restart is raised again.
-func (s *Service) raise(ctx context.Context, is condition) error {
-	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if raised, err := alreadyRaised(ctx, tx, is); err != nil || raised {
-			return err
-		}
-		return s.Raise(ctx, tx, is.inboxItem())
-	})
+func (s *Service) raise(ctx context.Context, tx *db.Tx, is condition) error {
+	if raised, err := alreadyRaised(ctx, tx, is); err != nil || raised {
+		return err
+	}
+	return s.Raise(ctx, tx, is.inboxItem())
 }
 
 // alreadyRaised reports whether the inbox already has an item for this condition. An item
@@ -133,17 +148,15 @@ func alreadyRaised(ctx context.Context, tx *db.Tx, is condition) (bool, error) {
 
 // resolve resolves all inbox items that this package raised. It is called when the gateway
 // is connected, or when no gateway is configured.
-func (s *Service) resolve(ctx context.Context, is condition) error {
+func (s *Service) resolve(ctx context.Context, tx *db.Tx, is condition) error {
 	why := "The gateway is connected."
 	if is.state == gateway.NotConfigured {
 		why = "No gateway is configured anymore."
 	}
-	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		for _, kind := range []string{unusable, pending} {
-			if err := s.Resolve(ctx, tx, cause(kind), why); err != nil {
-				return err
-			}
+	for _, kind := range []string{unusable, pending} {
+		if err := s.Resolve(ctx, tx, cause(kind), why); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }

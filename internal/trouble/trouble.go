@@ -1,6 +1,7 @@
 // Package trouble raises an inbox item when the gateway stays unusable, or when Wardroom's
 // device still needs approval on the gateway's host. It resolves the item once the gateway
-// is connected.
+// is connected. It also raises an item when a login to a provider of models ends, when a file of an
+// agent is almost too long for the runtime, or when an agent uses another model than configured.
 //
 // The package has no database table. The inbox stores the raised items, and each process
 // keeps the condition of its own connection in memory.
@@ -61,6 +62,11 @@ type condition struct {
 func (is condition) due(now time.Time) bool {
 	after := map[string]time.Duration{unusable: unusableGrace, pending: pairingGrace}[is.doing]
 	return is.doing != "" && !is.reported && now.Sub(is.since.Time) >= after
+}
+
+// same reports whether both are the same period of the same condition.
+func (is condition) same(other condition) bool {
+	return is.doing == other.doing && is.since.Equal(other.since.Time)
 }
 
 // cause returns the cause of the inbox item for the given kind of problem. It is the same every

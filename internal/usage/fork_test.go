@@ -239,7 +239,7 @@ func TestForkWhileItIsNoted(t *testing.T) {
 		<-rt.asked
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := p.Note(t.Context(), tx, Run{
-				RunID: "a", AgentID: "cto", SessionKey: c.Key, SessionID: c.ID, EndedAt: c.turns[1].At.Time, Parts: []Part{{"p", "m", Tokens{10, 1, 3, 2, 1}, costOf(5)}},
+				RunID: "a", AgentID: "cto", SessionKey: c.Key, SessionID: c.ID, EndedAt: c.turns[1].At.Time, Parts: []Part{{Provider: "p", Model: "m", Tokens: Tokens{10, 1, 3, 2, 1}, Cost: costOf(5)}},
 			})
 			close(rt.answer)
 			time.Sleep(500 * time.Millisecond) // the mirror reads the copy

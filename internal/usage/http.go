@@ -17,6 +17,8 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Returns one line for each group in the report that GET /usage returns for the same parameters. The lines add up to the total of that report."))
 	web.Get(api, "/usage/going", actor.Read, "Get the usage of runs in progress", s.handleGoing,
 		web.Describe("GET /usage includes only runs that have ended. Runs in progress are listed here, as last read. No usage is counted in both."))
+	web.Get(api, "/usage/idle", actor.Read, "Get the usage of idle runs", s.handleIdle,
+		web.Describe("Sums the runs of heartbeats and scheduled jobs in the last 7 days during which no agent changed a task."))
 	web.Get(api, "/prices", actor.Read, "Get the prices for cost estimates", s.handlePrices,
 		web.Describe("The prices apply only to runs whose cost the runtime does not report."))
 	web.Put(api, "/prices", actor.ManagePrices, "Set the prices for cost estimates", s.handleSetPrices, web.Fails(ErrStale),
@@ -35,24 +37,25 @@ type ReportInput struct {
 	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Start of the period: a day in the time zone, or a time. If omitted, the report covers the 30 days up to its end."`
 	To    string `query:"to" maxLength:"40" example:"2026-12-01" doc:"End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days if grouped by hour."`
 	Zone  string `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone."`
-	Group Group  `query:"group" enum:"agent,model,source,session,job,task,standup,day,hour" default:"day" doc:"How to group the usage."`
+	Group Group  `query:"group" enum:"agent,model,source,session,job,task,project,standup,day,hour" default:"day" doc:"How to group the usage."`
 }
 
-type barsInput struct {
+type extrasInput struct {
 	ReportInput
-	Bars bool `query:"bars" doc:"Also return the groups for each bar of a chart. The period is split into at most 48 bars, each an hour, day, week, or month."`
+	Bars    bool `query:"bars" doc:"Also return the groups for each bar of a chart. The period is split into at most 48 bars, each an hour, day, week, or month."`
+	Compare bool `query:"compare" doc:"Also return the usage in the period before and a forecast for the current month."`
 }
 
-func (s *Service) readReport(ctx context.Context, in *ReportInput, bars bool) (Report, error) {
+func (s *Service) readReport(ctx context.Context, in *ReportInput, with Extras) (Report, error) {
 	p, err := readPeriod(in.From, in.To, cmp.Or(in.Zone, s.Zone.String()), s.Now())
 	if err != nil {
 		return Report{}, err
 	}
-	return s.Report(ctx, p, in.Group, bars)
+	return s.Report(ctx, p, in.Group, with)
 }
 
-func (s *Service) handleReport(ctx context.Context, in *barsInput) (*struct{ Body Report }, error) {
-	r, err := s.readReport(ctx, &in.ReportInput, in.Bars)
+func (s *Service) handleReport(ctx context.Context, in *extrasInput) (*struct{ Body Report }, error) {
+	r, err := s.readReport(ctx, &in.ReportInput, Extras{Bars: in.Bars, Compare: in.Compare})
 	return &struct{ Body Report }{r}, err
 }
 
@@ -61,8 +64,13 @@ func (s *Service) handleGoing(ctx context.Context, _ *struct{}) (*struct{ Body G
 	return &struct{ Body Going }{g}, err
 }
 
+func (s *Service) handleIdle(ctx context.Context, _ *struct{}) (*struct{ Body Idle }, error) {
+	i, err := s.Idle(ctx)
+	return &struct{ Body Idle }{i}, err
+}
+
 func (s *Service) handleTable(ctx context.Context, in *ReportInput) (*web.Table, error) {
-	r, err := s.readReport(ctx, in, false)
+	r, err := s.readReport(ctx, in, Extras{})
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 // Going is the usage so far of all runs in progress. Reports do not include it.
 type Going struct {
 	SoFar
-	AsOf *clock.Time `json:"as_of" doc:"The oldest as_of of the listed runs; null if no run is in progress. Each run is read about every 20 seconds."`
+	AsOf *clock.Time `json:"as_of" doc:"The oldest as_of of the listed runs; null if no run is in progress. Each run is read within seconds of a model call, and about every 20 seconds."`
 	Runs []GoingRun  `json:"runs" nullable:"false" doc:"Most expensive first."`
 }
 
@@ -143,7 +143,10 @@ func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID stri
 	if was == 0 && !kept {
 		return false, nil
 	}
-	return kept, notifyChanged(ctx, tx)
+	if err := notifyChanged(ctx, tx); err != nil || !kept {
+		return kept, err
+	}
+	return kept, s.grew(ctx, tx, r, true)
 }
 
 func (s *Service) insertInProgress(ctx context.Context, tx *db.Tx, r Run) (kept bool, err error) {
@@ -151,9 +154,10 @@ func (s *Service) insertInProgress(ctx context.Context, tx *db.Tx, r Run) (kept 
 	if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = ?`, r.RunID); err != nil {
 		return false, fmt.Errorf("delete the usage of %s in a copy: %w", r.RunID, err)
 	}
-	for _, p := range r.Parts {
-		if !plausible(p.Tokens, p.Cost) || p.Tokens == (Tokens{}) {
-			continue
+	used := r.used(func(p Part) bool { return plausible(p.Tokens, p.Cost) && p.Tokens != (Tokens{}) })
+	for i, p := range used {
+		if i == len(used)-1 && !r.StartedAt.IsZero() {
+			p.Took += max(s.Now().Sub(latest(r.StartedAt, r.EndedAt)), 0)
 		}
 		of := row{Run: r, Part: p, at: r.EndedAt.UnixMilli()}
 		if err := s.price(ctx, tx, &of); err != nil {
@@ -252,10 +256,10 @@ func insertInProgressRow(ctx context.Context, tx *db.Tx, r row, now time.Time) e
 	t := r.Tokens
 	_, err := tx.Exec(ctx, `
 		INSERT INTO usage_going (run_id, provider, model, read_at, at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
-			input, output, cache_read, cache_write, other, cost_nano, price)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			input, output, cache_read, cache_write, other, cost_nano, price, calls, took)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.RunID, r.Provider, r.Model, clock.At(now), r.at, started, r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID,
-		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price)
+		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price, r.Calls, r.Took.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("store the usage so far of run %s: %w", r.RunID, err)
 	}

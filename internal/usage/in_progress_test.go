@@ -1,7 +1,9 @@
 package usage
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,6 +67,14 @@ func TestGoing(t *testing.T) {
 		if g, _ := p.Going(t.Context()); g.Complete || g.Runs[0].Complete || len(g.Runs[0].Models) != 3 {
 			t.Errorf("what has no price is not told: %+v", g)
 		}
+		wantLength := func(runID string, calls int64, least time.Duration) {
+			t.Helper()
+			if r, err := p.SpentByRun(t.Context(), d, Scope{}, runID); err != nil || r.Calls != calls || r.Took < least || r.Took > least+time.Minute {
+				t.Errorf("%s made %d calls in %s, want %d in %s or a little more; %v", runID, r.Calls, r.Took, calls, least, err)
+			}
+		}
+		wantLength("a", 1, 0)
+		wantLength("b", 3, busyInterval)
 
 		other := p.open("agent:cmo:main")
 		p.addTurn(other, "d", used("m", 7, 1, 900))
@@ -83,7 +93,7 @@ func TestGoing(t *testing.T) {
 		// A feature notes the end of the other run before the mirror reads it.
 		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			cost := *costOf(900)
-			_, err := p.Note(t.Context(), tx, Run{RunID: "d", AgentID: "cmo", EndedAt: p.now, Parts: []Part{{"p", "m", Tokens{Input: 7}, &cost}}})
+			_, err := p.Note(t.Context(), tx, Run{RunID: "d", AgentID: "cmo", EndedAt: p.now, Parts: []Part{{Provider: "p", Model: "m", Tokens: Tokens{Input: 7}, Cost: &cost}}})
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -92,7 +102,91 @@ func TestGoing(t *testing.T) {
 		p.tick(busyInterval)
 		p.sync(t, false)
 		p.wantGoing(t, "and still busy", 0, 0, 0, 1122)
+		wantLength("b", 3, 0)
+		wantLength("d", 1, 0)
 	})
+}
+
+// Limits count the calls and the time of each model, and both add up to those of the run, in progress and ended.
+func TestLengthOfModels(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newScenario(d)
+		c := p.open("agent:cto:main")
+		want := func(when, runID string, lengths map[string]time.Duration, calls map[string]int64) {
+			t.Helper()
+			agent := map[string]string{"a": "cto", "b": "cpo"}[runID]
+			all, err := p.SpentSoFar(t.Context(), d, Scope{ByAgent, []string{agent}}, noon.Add(-24*time.Hour))
+			for model, took := range lengths {
+				one, failed := p.SpentByRun(t.Context(), d, Scope{ByModel, []string{"p/" + model}}, runID)
+				if failed != nil || one.Took != took || one.Calls != calls[model] {
+					t.Errorf("%s: %d calls of %s in %s, want %d in %s; %v", when, one.Calls, model, one.Took, calls[model], took, failed)
+				}
+				all.Took, all.Calls = all.Took-one.Took, all.Calls-one.Calls
+			}
+			if err != nil || all.Took != 0 || all.Calls != 0 {
+				t.Errorf("%s: the models lack %s and %d calls; %v", when, all.Took, all.Calls, err)
+			}
+		}
+		p.say(c, false, gateway.Turn{Role: "user"}) // two seconds pass from row to row
+		p.addTurn(c, "a", used("m", 1, 1, 1))
+		p.addTurn(c, "a", used("n", 1, 1, 1))
+		p.addTurn(c, "a", &gateway.Usage{Provider: "p", Model: "without tokens"})
+		p.addTurn(c, "a", used("m", 1, 1, 1))
+		p.tick(time.Minute - 2*time.Second) // a second passes before it is read
+		p.sync(t, true)
+		calls := map[string]int64{"m": 3, "n": 1}
+		want("in progress", "a", map[string]time.Duration{"m": 6*time.Second + time.Minute, "n": 2 * time.Second}, calls)
+		ended := map[string]time.Duration{"m": 6 * time.Second, "n": 2 * time.Second}
+		c.Active = false
+		c.UpdatedAt = clock.At(p.tick(time.Second))
+		p.sync(t, true)
+		want("ended", "a", ended, calls)
+
+		other := p.open("agent:cpo:main")
+		p.say(other, false, gateway.Turn{Role: "user"})
+		began := p.now
+		p.addTurn(other, "b", used("m", 1, 1, 1))
+		p.addTurn(other, "b", used("n", 1, 1, 1))
+		p.addTurn(other, "b", used("n", 1, 1, 1))
+		p.sync(t, true)
+		parts := []Part{{Provider: "p", Model: "m", Tokens: Tokens{Input: 1}}, {Provider: "p", Model: "n", Tokens: Tokens{Input: 2}}}
+		p.note(t, Run{RunID: "b", AgentID: "cpo", StartedAt: began, EndedAt: began.Add(time.Hour), Parts: parts})
+		want("noted by a feature", "b", map[string]time.Duration{"m": 2 * time.Second, "n": time.Hour - 2*time.Second}, map[string]int64{"m": 1, "n": 2})
+	})
+}
+
+// A new message makes the usage of its run visible within seconds, without a read per message.
+func TestGoingAfterMessages(t *testing.T) {
+	t.Parallel()
+	p := newScenario(dbtest.New(t))
+	c := p.open("agent:cto:task:TASK-7")
+	p.addTurn(c, "b", used("m", 100, 1, 50))
+	p.sync(t, false)
+	reads, last := p.read, p.reader.last[c.ID]
+	soon := last.at.Add(max(callInterval, busyFactor*last.took))
+	p.addTurn(c, "b", used("m", 300, 1, 150))
+	p.now = soon.Add(-time.Millisecond)
+	for range 3 {
+		p.Receive(mirror.Event{Event: gateway.Event{Name: "session.message"}, Content: gateway.Content{Active: "agent:CTO:task:task-7"}})
+		p.sync(t, false)
+	}
+	p.wantGoing(t, "at once", 1, 100, 50, 100)
+	p.now = soon
+	p.sync(t, false)
+	p.wantGoing(t, "after some seconds", 1, 400, 200, 400)
+	p.tick(callInterval)
+	p.sync(t, false)
+	if n := p.read - reads; n != 1 {
+		t.Errorf("it was read %d times, want once", n)
+	}
+	p.messages.add(c.Key, nil)
+	c.Active = false
+	c.UpdatedAt = clock.At(p.tick(time.Second))
+	p.sync(t, false)
+	if p.messages.has(c.Key) {
+		t.Error("the message of a run that has ended is still marked as unread")
+	}
 }
 
 // TestGoingIsForgotten checks that the usage of a run in progress is deleted when its session is
@@ -225,5 +319,44 @@ func TestGoingWithoutGateway(t *testing.T) {
 	p.wantGoing(t, "away", 1, 10, 5, 10)
 	if g, err := p.Going(t.Context()); err != nil || !g.AsOf.Equal(before.AsOf.Time) {
 		t.Errorf("as of %v, %v", g.AsOf, err)
+	}
+}
+
+// Limits hear of each model call of a run in progress, and soon after it while a limit is close.
+func TestGrewWhileInProgress(t *testing.T) {
+	t.Parallel()
+	p := newScenario(dbtest.New(t))
+	var grown []int64
+	p.Urgent = func(u Unread) bool { return u == Unread{NanoDollars: 150, Tokens: 307, Calls: 1} }
+	p.Grew = func(ctx context.Context, tx *db.Tx, r Run, inProgress bool) error {
+		all, err := p.SpentSoFar(ctx, tx, Scope{ByAgent, []string{"cto"}}, p.now.Add(-time.Hour))
+		one, errOne := p.SpentByRun(ctx, tx, Scope{}, r.RunID)
+		if err := errors.Join(err, errOne); err != nil {
+			return err
+		}
+		if !inProgress || *all.CostUSD != *one.CostUSD {
+			t.Errorf("%+v, %v: all %+v, the run %+v", r, inProgress, all, one)
+		}
+		grown = append(grown, int64(*all.CostUSD))
+		return nil
+	}
+	c := p.open("agent:cto:task:TASK-7")
+	p.addTurn(c, "b", used("m", 100, 1, 50))
+	p.sync(t, false)
+	p.addTurn(c, "b", used("m", 300, 1, 150))
+	receive := func(u *gateway.Usage) time.Duration {
+		p.Receive(mirror.Event{Event: gateway.Event{Name: "session.message"}, Content: gateway.Content{Active: c.Key, Message: func() gateway.Turn { return gateway.Turn{Usage: u} }}})
+		return p.reader.nextRead(&c.Session).Sub(p.reader.last[c.ID].at)
+	}
+	if wait := receive(nil); wait < callInterval {
+		t.Errorf("after a message without usage, it waits for %v", wait)
+	}
+	if wait := receive(used("m", 300, 1, 150)); wait >= callInterval {
+		t.Errorf("close to a limit, it waits for %v", wait)
+	}
+	p.tick(callInterval / 2)
+	p.sync(t, false)
+	if !slices.Equal(grown, []int64{50, 200}) {
+		t.Errorf("the limits heard of %v", grown)
 	}
 }

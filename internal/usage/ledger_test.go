@@ -66,7 +66,7 @@ func TestLedgerBegins(t *testing.T) {
 		p.Now, p.Zone = func() time.Time { return noon }, time.UTC
 		asked := func(from, to string) Report {
 			t.Helper()
-			r, err := p.readReport(t.Context(), &ReportInput{From: from, To: to, Group: ByDay}, false)
+			r, err := p.readReport(t.Context(), &ReportInput{From: from, To: to, Group: ByDay}, Extras{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestFollowedSince(t *testing.T) {
 		p := newScenario(d)
 		since := func() (begins, since *clock.Time) {
 			t.Helper()
-			r, err := p.readReport(t.Context(), &ReportInput{Group: ByDay}, false)
+			r, err := p.readReport(t.Context(), &ReportInput{Group: ByDay}, Extras{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +130,7 @@ func TestFollowedSince(t *testing.T) {
 		p.tick(24 * time.Hour)
 		p.ask(p.open("agent:cto:main"), "a", used("m", 1, 1, 1))
 		p.sync(t, false)
-		if r, err := p.readReport(t.Context(), &ReportInput{Group: ByDay}, false); err != nil || !r.Begins.Equal(first) || !r.Since.Equal(first) {
+		if r, err := p.readReport(t.Context(), &ReportInput{Group: ByDay}, Extras{}); err != nil || !r.Begins.Equal(first) || !r.Since.Equal(first) {
 			t.Errorf("known since %v, followed since %v, want %v, %v", r.Begins, r.Since, first, err)
 		}
 	})

@@ -21,10 +21,12 @@ const (
 	lease = 15 * time.Second
 	// idleInterval is the longest time between two passes.
 	idleInterval = time.Minute
-	// busyInterval is how often a transcript with an active run is read. The delay is
-	// at least busyFactor times the duration of the last read, because a long run is
-	// read from its beginning each time.
-	busyInterval, busyFactor = 20 * time.Second, 20
+	// busyInterval is how often a transcript with an active run is read, and callInterval how
+	// soon after a new message. The delay is at least busyFactor times the duration of the last
+	// read, because a long run is read from its beginning each time.
+	busyInterval, callInterval, busyFactor = 20 * time.Second, 2 * time.Second, 20
+	// urgentInterval and urgentFactor replace callInterval and busyFactor while a limit is close.
+	urgentInterval, urgentFactor = 100 * time.Millisecond, 1
 	// settleTime is how long a transcript must be unchanged, or missing from the
 	// list, before its totals are final.
 	settleTime = 2 * time.Minute
@@ -115,7 +117,7 @@ type reader struct {
 	learned      time.Time            // when going was loaded
 	follows      bool                 // Follow has succeeded
 	seen         map[string]int64     // by transcript: the session version up to which the ledger is complete
-	next         map[string]time.Time // by transcript with an active run: when to read it again
+	last         map[string]lastRead  // by transcript with an active run
 	reconciled   map[string]string    // by transcript: the totals that the ledger was reconciled with
 	absent       map[string]time.Time // by transcript with totals: since when it has been missing from the list
 	priced       int64                // the version of the prices that has been applied; -1 if none
@@ -128,7 +130,7 @@ type reader struct {
 func newReader(s *Service) *reader {
 	return &reader{
 		s: s, claim: mirror.NewClaim(s.DB, claimQuery, lease, s.Now), priced: -1,
-		seen: map[string]int64{}, next: map[string]time.Time{}, reconciled: map[string]string{}, absent: map[string]time.Time{},
+		seen: map[string]int64{}, last: map[string]lastRead{}, reconciled: map[string]string{}, absent: map[string]time.Time{},
 	}
 }
 
@@ -156,12 +158,16 @@ func (r *reader) pass(ctx context.Context) (time.Duration, error) {
 func (r *reader) pause(rows []gateway.Session) time.Duration {
 	wait := idleInterval
 	for i := range rows {
-		if next, ok := r.next[rows[i].ID]; ok && rows[i].Active {
+		if _, ok := r.last[rows[i].ID]; ok && rows[i].Active {
+			next := r.nextRead(&rows[i])
 			if retryAt := r.retryAt[rows[i].ID]; retryAt.After(next) {
 				next = retryAt
 			}
 			wait = min(wait, next.Sub(r.s.Now()))
 		}
+	}
+	if r.s.urgent() {
+		return max(wait, urgentInterval)
 	}
 	return max(wait, time.Second)
 }
@@ -233,6 +239,9 @@ func (r *reader) dueTranscripts(rows []gateway.Session) (by map[string]*gateway.
 	for i := range rows {
 		row := &rows[i]
 		by[row.ID] = row
+		if !row.Active {
+			r.s.messages.clear(row.Key)
+		}
 		if row.Active && row.RunID != "" {
 			r.runs[row.RunID] = row.ID
 		}
@@ -258,7 +267,7 @@ func (r *reader) prune(rows []gateway.Session, counted *gateway.SessionUsage) {
 	keepOnly(r.seen, there)
 	keepOnly(r.reconciled, there)
 	keepOnly(r.absent, there)
-	keepOnly(r.next, there)
+	keepOnly(r.last, there)
 	keepOnly(r.retryAt, there)
 	keepOnly(r.failingSince, there)
 }
@@ -335,7 +344,7 @@ func (r *reader) due(row *gateway.Session) bool {
 		return false
 	}
 	if row.Active {
-		return !r.s.Now().Before(r.next[row.ID])
+		return !r.s.Now().Before(r.nextRead(row))
 	}
 	version, ok := r.seen[row.ID]
 	return !ok || version != versionOf(row)

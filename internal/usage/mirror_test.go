@@ -255,7 +255,7 @@ func (p *scenario) want(t *testing.T, want ...line) {
 // sources returns the number of runs by source.
 func (p *scenario) sources(t *testing.T) map[Source]int64 {
 	t.Helper()
-	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, BySource, false)
+	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, BySource, Extras{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func (p *scenario) sources(t *testing.T) map[Source]int64 {
 // total returns the sums of the whole ledger.
 func (p *scenario) total(t *testing.T) Sums {
 	t.Helper()
-	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, ByDay, false)
+	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, ByDay, Extras{})
 	if err != nil {
 		t.Fatal(err)
 	}

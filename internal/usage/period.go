@@ -19,6 +19,7 @@ const (
 	BySession Group = "session"
 	ByJob     Group = "job"
 	ByTask    Group = "task"
+	ByProject Group = "project" // the project that the task is in now
 	ByStandup Group = "standup"
 	ByDay     Group = "day"
 	ByHour    Group = "hour"

@@ -1,8 +1,10 @@
 package usage
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -40,7 +42,10 @@ func randomLedger(rnd *rand.Rand, n int) []row {
 			RunID: fmt.Sprint("r", i), AgentID: pick("cto", "cpo", "=cmd"), SessionKey: fmt.Sprint("agent:cto:", rnd.IntN(700)),
 			Source: sources[rnd.IntN(len(sources))], JobID: pick("", "j1"), TaskKey: pick("", "TASK-1", "TASK-2"), StandupID: pick("", "s1"),
 		}
-		r.Part = Part{Provider: pick("", "p", "q"), Model: pick("m", "n"), Tokens: Tokens{rnd.Int64N(1e9), rnd.Int64N(1e6), rnd.Int64N(1e9), rnd.Int64N(1e6), rnd.Int64N(10)}, Cost: costOf(rnd.Int64N(1e12))}
+		r.Part = Part{
+			Provider: pick("", "p", "q"), Model: pick("m", "n"), Tokens: Tokens{rnd.Int64N(1e9), rnd.Int64N(1e6), rnd.Int64N(1e9), rnd.Int64N(1e6), rnd.Int64N(10)}, Cost: costOf(rnd.Int64N(1e12)),
+			Calls: rnd.Int64N(200), Took: time.Duration(rnd.IntN(1e7)) * time.Millisecond,
+		}
 		switch rnd.IntN(6) {
 		case 0:
 			r.Cost, r.price, r.unpriced = nil, unpriced, 1
@@ -75,7 +80,7 @@ func write(t testing.TB, d *db.DB, rows []row) {
 }
 
 func (r row) amounts() amounts {
-	a := amounts{runs: r.runs, unpriced: r.unpriced, corrections: 1 - r.runs, tokens: r.Tokens}
+	a := amounts{runs: r.runs, unpriced: r.unpriced, corrections: 1 - r.runs, tokens: r.Tokens, calls: r.Calls, took: r.Took.Milliseconds()}
 	if r.Cost != nil {
 		a.priced, a.cost = 1, int64(*r.Cost)
 		if r.price == estimated {
@@ -85,13 +90,63 @@ func (r row) amounts() amounts {
 	return a
 }
 
-// back converts Sums to amounts. Only whether anything has a price is lost.
+// back converts Sums to amounts. Whether anything has a price, and the length of the runs, are lost.
 func (s Sums) back() amounts {
 	a := amounts{runs: s.Runs, unpriced: s.Unpriced, corrections: s.Corrections, tokens: s.Tokens, estimated: int64(s.Estimated)}
 	if s.CostUSD != nil {
 		a.cost = int64(*s.CostUSD)
 	}
 	return a
+}
+
+// TestOfAgents checks that the days of the agents' pages begin at midnight in Wardroom's time zone and
+// agree with the ledger.
+func TestOfAgents(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		all := randomLedger(rand.New(rand.NewPCG(1, 1)), 400)
+		write(t, d, all)
+		ids := []string{"nobody"}
+		for _, r := range all {
+			ids = append(ids, r.AgentID)
+		}
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		now := time.UnixMilli(all[len(all)/2].at)
+		for _, zone := range zones() {
+			place, err := time.LoadLocation(zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &Service{DB: d, Zone: place}
+			got, err := s.OfAgents(t.Context(), ids, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range ids {
+				var week amounts
+				days := map[string]amounts{}
+				for _, r := range all {
+					if r.AgentID == id {
+						day := min(time.UnixMilli(r.at).In(place).Format(time.DateOnly), now.In(place).Format(time.DateOnly))
+						days[day] = days[day].plus(r.amounts())
+					}
+				}
+				if len(got[id].Days) != 7 || got[id].Days[6].Day != now.In(place).Format(time.DateOnly) {
+					t.Fatalf("%s in %s: the days are %+v", id, zone, got[id].Days)
+				}
+				for _, day := range got[id].Days {
+					week = week.plus(days[day.Day])
+					if diff := cmp.Diff(days[day.Day].sums(), day.Sums); diff != "" {
+						t.Errorf("%s on %s in %s (-want +got):\n%s", id, day.Day, zone, diff)
+					}
+				}
+				if diff := cmp.Diff(week.sums(), got[id].Last7Days); diff != "" {
+					t.Errorf("7 days of %s in %s (-want +got):\n%s", id, zone, diff)
+				}
+			}
+		}
+	})
 }
 
 // TestEverythingAddsUp checks that the total, the series, the groups and the CSV of a report
@@ -101,12 +156,15 @@ func TestEverythingAddsUp(t *testing.T) {
 	const ledgers, entries = 4, 400
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d, Now: func() time.Time { return noon }, Zone: time.UTC}
+		s.Tasks = func(context.Context, db.Queryer, []string) (map[string]TaskLabel, error) {
+			return map[string]TaskLabel{"TASK-1": {"One", "P", "Project", "cto"}, "TASK-2": {Title: "Two"}}, nil
+		}
 		for seed := range uint64(ledgers) {
 			all := randomLedger(rand.New(rand.NewPCG(seed, 1)), entries)
 			write(t, d, all)
 			rapid.Check(t, func(rt *rapid.T) {
 				zone := rapid.SampledFrom(zones()).Draw(rt, "zone")
-				group := rapid.SampledFrom([]Group{ByAgent, ByModel, BySource, BySession, ByJob, ByTask, ByStandup, ByDay, ByHour}).Draw(rt, "group")
+				group := rapid.SampledFrom([]Group{ByAgent, ByModel, BySource, BySession, ByJob, ByTask, ByProject, ByStandup, ByDay, ByHour}).Draw(rt, "group")
 				first := rapid.Int64Range(0, 720*24).Draw(rt, "hour")
 				length := rapid.Int64Range(1, 60*24*3600*1000).Draw(rt, "length")
 				if rapid.Bool().Draw(rt, "long") && group != ByHour {
@@ -134,7 +192,7 @@ func TestEverythingAddsUp(t *testing.T) {
 
 func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone string, group Group) {
 	in := &ReportInput{From: from.Format(clock.Layout), To: to.Format(clock.Layout), Zone: zone, Group: group}
-	r, err := s.readReport(t.Context(), in, true)
+	r, err := s.readReport(t.Context(), in, Extras{Bars: true, Compare: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +200,7 @@ func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	var due amounts
+	var due, before amounts
 	days := map[string]amounts{}
 	for _, entry := range all {
 		if at := time.UnixMilli(entry.at); !at.Before(from) && at.Before(to) {
@@ -150,9 +208,20 @@ func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone stri
 			day := at.In(place).Format(time.DateOnly)
 			days[day] = days[day].plus(entry.amounts())
 		}
+		if r.Previous != nil && entry.at >= r.Previous.From.UnixMilli() && entry.at < r.Previous.To.UnixMilli() {
+			before = before.plus(entry.amounts())
+		}
+	}
+	if r.Previous != nil {
+		if diff := cmp.Diff(before.sums(), r.Previous.Sums); diff != "" {
+			t.Fatalf("the previous period (-want +got):\n%s", diff)
+		}
 	}
 	if diff := cmp.Diff(due.sums(), r.Total); diff != "" {
 		t.Fatalf("the total (-want +got):\n%s", diff)
+	}
+	if spent, err := s.SpentIn(t.Context(), s.DB, Scope{}, []Period{{From: from, To: to}}); err != nil || !cmp.Equal([]Spent{due.spent()}, spent) {
+		t.Fatalf("limits count %+v, want %+v, %v", spent, due.spent(), err)
 	}
 	var series, groups amounts
 	for i, slot := range r.Series {
@@ -281,7 +350,7 @@ func BenchmarkReport(b *testing.B) {
 				} {
 					b.Run(fmt.Sprint(group, " ", ask.From, " ", ask.To, " ", ask.Zone), func(b *testing.B) {
 						for b.Loop() {
-							r, err := s.readReport(b.Context(), &ask, group == ByAgent)
+							r, err := s.readReport(b.Context(), &ask, Extras{Bars: group == ByAgent})
 							if err != nil || r.Total.Runs == 0 {
 								b.Fatal(r.Total, err)
 							}

@@ -119,6 +119,10 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 		if err := recordGrowth(ctx, tx, made); err != nil || made == 0 {
 			return err
 		}
+		base.EndedAt = time.UnixMilli(base.at)
+		if err := s.grew(ctx, tx, base.Run, false); err != nil {
+			return err
+		}
 		return s.recordSpent(ctx, tx, []string{base.TaskKey})
 	})
 	if err != nil {
@@ -203,6 +207,7 @@ func (s *Service) reprice(ctx context.Context) error {
 				return err
 			}
 			var tasks []string
+			var grown []Run
 			for _, r := range some {
 				cost, ok := prices.estimate(r.Provider, r.Model, r.Tokens, time.UnixMilli(r.at))
 				if !ok || !plausible(r.Tokens, &cost) {
@@ -214,9 +219,16 @@ func (s *Service) reprice(ctx context.Context) error {
 					return err
 				}
 				tasks = append(tasks, r.TaskKey)
+				r.EndedAt = time.UnixMilli(r.at)
+				grown = append(grown, r.Run)
 			}
 			if err := recordGrowth(ctx, tx, len(tasks)); err != nil {
 				return err
+			}
+			for _, r := range grown {
+				if err := s.grew(ctx, tx, r, false); err != nil {
+					return err
+				}
 			}
 			return s.recordSpent(ctx, tx, tasks)
 		})

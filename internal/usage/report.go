@@ -14,20 +14,26 @@ type Report struct {
 	From   clock.Time  `json:"from"`
 	To     clock.Time  `json:"to" doc:"Exclusive."`
 	Zone   string      `json:"zone" doc:"The time zone of the days and hours."`
-	Group  Group       `json:"group" enum:"agent,model,source,session,job,task,standup,day,hour"`
+	Group  Group       `json:"group" enum:"agent,model,source,session,job,task,project,standup,day,hour"`
 	Unit   string      `json:"unit" enum:"day,hour" doc:"The unit of the series."`
 	Begins *clock.Time `json:"ledger_begins_at" doc:"When usage tracking started. Earlier usage is unknown, even if a sum is 0. Null while the ledger is empty."`
 	Since  *clock.Time `json:"followed_since" doc:"When Wardroom first connected to the runtime. The ledger has earlier usage only as far as the runtime still had it, so it may be incomplete. Null before the first connection."`
 	Total  Sums        `json:"total"`
 	Series []Slot      `json:"series" nullable:"false" doc:"Earliest first, without gaps."`
 	Groups []Share     `json:"groups" nullable:"false" doc:"Most expensive first; days and hours earliest first."`
-	Bars   []Bar       `json:"bars" nullable:"false" doc:"The period in at most 48 bars, each with its groups. Empty without bars=true, or if the group is day or hour."`
+	// Previous and Forecast are only in reports that compare.
+	Previous *Previous `json:"previous" doc:"Null without compare=true, if the period has not started, or if usage tracking started after the start of the previous period."`
+	Forecast *Forecast `json:"forecast" doc:"Null without compare=true, if the period does not include now, or if usage was tracked for fewer than 3 full days before today."`
+	Bars     []Bar     `json:"bars" nullable:"false" doc:"The period in at most 48 bars, each with its groups. Empty without bars=true, or if the group is day or hour."`
 }
 
 // Share is one group in a Report.
 type Share struct {
 	Key  *string `json:"key" doc:"Null for usage without one, such as runs without a task, and for the rest."`
-	Rest bool    `json:"rest" doc:"True for the combined group of all groups that are not in the list."`
+	Name *string `json:"name" doc:"The title of the task or the name of the project, if the group is one that still exists. Null for other groups."`
+	// AssigneeID is only in groups by task.
+	AssigneeID *string `json:"assignee_id" doc:"ID of the user, human or agent, the task is assigned to. Null for other groups."`
+	Rest       bool    `json:"rest" doc:"True for the combined group of all groups that are not in the list."`
 	Sums
 }
 
@@ -42,10 +48,15 @@ type Bar struct {
 // maxGroups is the maximum number of groups in a report. All other groups are combined into one.
 const maxGroups = 500
 
-// report computes a Report. If bars is true, the report also breaks the usage down by time and
-// group, for a bar chart.
-func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Group, bars bool) (Report, error) {
-	byTime := g == ByDay || g == ByHour
+// Extras selects optional parts of a Report.
+type Extras struct {
+	Bars    bool // the usage by time and group, for a bar chart
+	Compare bool // the previous period and the forecast
+}
+
+// report computes a Report.
+func (s *Service) report(ctx context.Context, q db.Queryer, p Period, g Group, with Extras) (Report, error) {
+	engine, byTime := s.DB.Engine(), g == ByDay || g == ByHour
 	hours := g == ByHour || g != ByDay && p.To.Sub(p.From) <= hourly
 	r := Report{
 		From: clock.At(p.From), To: clock.At(p.To), Zone: p.Zone.String(), Group: g, Unit: "day", Series: p.slots(hours), Groups: []Share{}, Bars: []Bar{},
@@ -70,29 +81,55 @@ func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Gro
 		}
 	}
 	r.Total = total.sums()
-	if r.Begins, r.Since, err = begins(ctx, q); err != nil || byTime {
+	if r.Begins, r.Since, err = begins(ctx, q); err != nil {
 		return r, err
 	}
-	of := selection{engine: engine, dimension: string(g)}
-	top, err := of.topByCost(ctx, q, interval{p.From.UnixMilli(), p.To.UnixMilli()}, maxGroups+1)
-	if err != nil {
-		return r, fmt.Errorf("sum the usage by %s: %w", g, err)
+	if with.Compare {
+		err = r.compare(ctx, q, engine, p, s.Now())
 	}
-	if len(top) > maxGroups {
+	if err != nil || byTime {
+		return r, err
+	}
+	return r, s.group(ctx, q, &r, total, used, with.Bars)
+}
+
+// group fills in the groups of a report and, if bars is true, its bars.
+func (s *Service) group(ctx context.Context, q db.Queryer, r *Report, total amounts, used []amounts, bars bool) error {
+	of := selection{engine: s.DB.Engine(), dimension: string(r.Group)}
+	period := interval{r.From.UnixMilli(), r.To.UnixMilli()}
+	var top []cell
+	var tasks map[string]TaskLabel
+	var err error
+	if r.Group == ByProject {
+		of.dimension = string(ByTask)
+		top, tasks, err = of.projects(ctx, q, s, period)
+	} else {
+		top, err = of.topByCost(ctx, q, period, maxGroups+1)
+	}
+	if err != nil {
+		return fmt.Errorf("sum the usage by %s: %w", r.Group, err)
+	}
+	if len(top) > maxGroups && r.Group != ByProject { // there are few projects
 		top = top[:maxGroups]
 		for _, c := range top {
 			of.only = append(of.only, c.name)
 		}
 	}
-	r.Groups = shares(top, total)
-	if bars {
-		err = r.split(ctx, q, of, used)
+	if r.Group == ByTask {
+		if tasks, err = s.tasksOf(ctx, q, top); err != nil {
+			return err
+		}
 	}
-	return r, err
+	r.Groups = shares(top, total)
+	r.label(tasks)
+	if !bars {
+		return nil
+	}
+	return r.split(ctx, q, of, used, tasks)
 }
 
 // split fills in the bars of a report, given the usage in each slot of the report's series.
-func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []amounts) error {
+func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []amounts, tasks map[string]TaskLabel) error {
 	r.Bars = barsOf(r.Series, r.Unit)
 	intervals, totals, bar := make([]interval, len(r.Bars)), make([]amounts, len(r.Bars)), 0
 	for i, s := range r.Series {
@@ -107,6 +144,9 @@ func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []a
 	cells, err := of.cells(ctx, q, intervals)
 	if err != nil {
 		return fmt.Errorf("split the usage by %s: %w", r.Group, err)
+	}
+	if r.Group == ByProject {
+		cells = byProject(cells, tasks)
 	}
 	for i := range r.Bars {
 		n := 0

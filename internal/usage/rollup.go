@@ -51,6 +51,8 @@ var sums = [][2]string{
 	{"other", "other"},
 	{"cost", "COALESCE(cost_nano, 0)"},
 	{"estimated", "CASE WHEN price = 'estimated' THEN COALESCE(cost_nano, 0) ELSE 0 END"},
+	{"calls", "calls"},
+	{"took", "took"},
 }
 
 // eachSum formats each entry of sums and joins the results with commas. In the format, %[1]s is the
@@ -73,7 +75,7 @@ var (
 // pointers returns the scan targets for the columns listed in sums.
 func (a *amounts) pointers() []any {
 	t := &a.tokens
-	return []any{&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated}
+	return []any{&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated, &a.calls, &a.took}
 }
 
 // rollupKey identifies a row of the roll-up.

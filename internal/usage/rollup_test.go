@@ -39,12 +39,14 @@ func recomputed(t testing.TB, d *db.DB) map[rollupKey]amounts {
 	t.Helper()
 	all := map[rollupKey]amounts{}
 	rows, err := d.Query(t.Context(), `SELECT at, agent_id, source, session_key, session_id, job_id, task_key, standup_id, provider, model,
-		runs, unpriced, input, output, cache_read, cache_write, other, cost_nano, price FROM usage_ledger`)
+		runs, unpriced, input, output, cache_read, cache_write, other, cost_nano, price, calls, took FROM usage_ledger`)
 	_, err = db.All(rows, err, func(from db.Row) (r row, err error) {
 		var cost *int64
+		var took int64
 		n := &r.Tokens
 		err = from.Scan(&r.at, &r.AgentID, &r.Source, &r.SessionKey, &r.SessionID, &r.JobID, &r.TaskKey, &r.StandupID, &r.Provider, &r.Model,
-			&r.runs, &r.unpriced, &n.Input, &n.Output, &n.CacheRead, &n.CacheWrite, &n.Other, &cost, &r.price)
+			&r.runs, &r.unpriced, &n.Input, &n.Output, &n.CacheRead, &n.CacheWrite, &n.Other, &cost, &r.price, &r.Calls, &took)
+		r.Took = time.Duration(took) * time.Millisecond
 		if cost != nil {
 			r.Cost = costOf(*cost)
 		}

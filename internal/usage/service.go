@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/money"
 )
 
 // Runtime is the part of the gateway client that the ledger uses.
@@ -44,12 +45,26 @@ type Service struct {
 	// that depends on the task's usage. It records no event, but returns the subject for one. It
 	// also reports whether the task exists.
 	Spent func(ctx context.Context, tx *db.Tx, taskKey string) (event.Subject, bool, error)
+	// Grew, if not nil, is called in the transaction in which the usage of a run grows, or in which
+	// usage is added that no single run accounts for, after the change has been counted.
+	Grew func(ctx context.Context, tx *db.Tx, r Run, inProgress bool) error
+	// BoardChanges returns when agents changed tasks since a time, earliest first.
+	BoardChanges func(ctx context.Context, q db.Queryer, since time.Time) ([]time.Time, error)
+	// Read, if not nil, is called in the transaction that stores how far a transcript has been read,
+	// with its last turns: at least those of the run in progress.
+	Read func(ctx context.Context, tx *db.Tx, of *gateway.Session, turns []gateway.Turn) error
+	// Urgent, if not nil, reports whether runs in progress must be read as soon as possible, because
+	// a limit is close.
+	Urgent func(Unread) bool
+	// Tasks, if not nil, returns the titles and projects of tasks by key. It omits keys that no task has.
+	Tasks func(ctx context.Context, q db.Queryer, keys []string) (map[string]TaskLabel, error)
 	// Away, if not nil, reports whether an error means that the database is unavailable, and logs
 	// the outage.
 	Away func(error) bool
 
-	wake   mirror.Signal
-	models models
+	wake     mirror.Signal
+	messages messages
+	models   models
 }
 
 // topic names the database notification about changes to the ledger; ledger names its row in usage_state.
@@ -106,22 +121,24 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	if r.RunID == "" || r.EndedAt.IsZero() {
 		return false, errors.New("note usage: the run has no ID or no end time")
 	}
-	var used []Part
-	for _, p := range r.Parts {
+	used := r.used(func(p Part) bool {
 		if !plausible(p.Tokens, p.Cost) {
 			s.Log.WarnContext(ctx, "ignored implausible usage of a run", "run", r.RunID, "model", p.Model)
-			continue
+			return false
 		}
-		if p.Tokens != (Tokens{}) || p.Cost != nil && *p.Cost != 0 {
-			used = append(used, p)
-		}
-	}
+		return p.Tokens != (Tokens{}) || p.Cost != nil && *p.Cost != 0
+	})
 	if len(used) == 0 {
 		return false, nil
 	}
 	known, err := hasRun(ctx, tx, r.RunID, r.SessionID)
 	if err != nil || known {
 		return false, err
+	}
+	if !slices.ContainsFunc(used, func(p Part) bool { return p.Calls > 0 }) {
+		if err := fillLengths(ctx, tx, r, used); err != nil {
+			return false, fmt.Errorf("note usage: read the length of a run in progress: %w", err)
+		}
 	}
 	for _, p := range used {
 		of := row{Run: r, Part: p, kind: OfRun, at: r.EndedAt.UnixMilli(), runs: 1}
@@ -135,7 +152,47 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = ?`, r.RunID); err != nil {
 		return false, fmt.Errorf("note usage: delete the usage of a run in progress: %w", err)
 	}
-	return true, recordGrowth(ctx, tx, len(used))
+	if err := recordGrowth(ctx, tx, len(used)); err != nil {
+		return false, err
+	}
+	return true, s.grew(ctx, tx, r, false)
+}
+
+// fillLengths adds the calls and the time of each part of a run that a feature notes, as they were read while
+// the run was in progress. What was not read, and what belongs to no part, is added to the last part.
+func fillLengths(ctx context.Context, tx *db.Tx, r Run, used []Part) error {
+	rows, err := tx.Query(ctx, `SELECT provider, model, calls, took FROM usage_going WHERE run_id = ?`, r.RunID)
+	read, err := db.All(rows, err, func(from db.Row) (p Part, err error) {
+		var took int64
+		err = from.Scan(&p.Provider, &p.Model, &p.Calls, &took)
+		p.Took = time.Duration(took) * time.Millisecond
+		return p, err
+	})
+	last, all := &used[len(used)-1], time.Duration(0)
+	for _, p := range read {
+		to := last
+		if i := slices.IndexFunc(used, func(u Part) bool { return u.Provider == p.Provider && u.Model == p.Model }); i >= 0 {
+			to = &used[i]
+		}
+		to.Calls, to.Took, all = to.Calls+p.Calls, to.Took+p.Took, all+p.Took
+	}
+	if !r.StartedAt.IsZero() {
+		last.Took = max(last.Took+r.EndedAt.Sub(r.StartedAt)-all, 0)
+	}
+	for i := range used {
+		used[i].Calls = max(used[i].Calls, 1)
+	}
+	return err
+}
+
+func (s *Service) grew(ctx context.Context, tx *db.Tx, r Run, inProgress bool) error {
+	if s.Grew == nil {
+		return nil
+	}
+	if err := s.Grew(ctx, tx, r, inProgress); err != nil {
+		return fmt.Errorf("compare the usage with the limits: %w", err)
+	}
+	return nil
 }
 
 // price sets the source of a row's cost, and estimates the cost if the runtime reported
@@ -157,9 +214,10 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	return nil
 }
 
-// Report returns the usage in a period. If bars is true, it includes the data for a bar chart. If the caller already
-// has two long reads in progress, Report waits until one of them ends; see db.LimitReads.
-func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r Report, err error) {
+func (s *Service) urgent() bool { return s.Urgent != nil && s.Urgent(s.messages.total()) }
+
+// Report returns the usage in a period. If the caller already has two long reads in progress, Report waits until one of them ends; see db.LimitReads.
+func (s *Service) Report(ctx context.Context, p Period, g Group, with Extras) (r Report, err error) {
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err
 	}
@@ -169,7 +227,7 @@ func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r R
 	}
 	defer leave()
 	err = s.DB.View(ctx, func(q db.Queryer) error {
-		r, err = report(ctx, q, s.DB.Engine(), p, g, bars)
+		r, err = s.report(ctx, q, p, g, with)
 		return err
 	})
 	return r, err
@@ -186,6 +244,16 @@ func (s *Service) OfTask(ctx context.Context, q db.Queryer, key string) (Sums, e
 
 // CurrentPrices returns the current prices for cost estimates.
 func (s *Service) CurrentPrices(ctx context.Context) (Prices, error) { return newestPrices(ctx, s.DB) }
+
+// Estimate returns the cost of tokens at a model's current price, or nil if it has none.
+func (s *Service) Estimate(ctx context.Context, provider, model string, t Tokens) (*money.Nano, error) {
+	prices, err := newestPrices(ctx, s.DB)
+	cost, ok := prices.estimate(provider, model, t, s.Now())
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &cost, nil
+}
 
 // SetPrices stores a new version of the prices. They apply to new usage and to usage that has no
 // price yet; existing estimates do not change. It returns ErrStale if version is given and is not

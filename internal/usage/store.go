@@ -41,7 +41,7 @@ type row struct {
 }
 
 const ledgerColumns = `run_id, provider, model, kind, at, started_at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
-	input, output, cache_read, cache_write, other, cost_nano, price, price_table, runs, unpriced`
+	input, output, cache_read, cache_write, other, cost_nano, price, price_table, runs, unpriced, calls, took`
 
 // stored returns the row's start time and cost in the form that the database stores. An unknown
 // value is nil.
@@ -60,10 +60,10 @@ func (r row) stored() (started *clock.Time, cost *int64) {
 func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	started, cost := r.stored()
 	t := r.Tokens
-	_, err := tx.Exec(ctx, `INSERT INTO usage_ledger (`+ledgerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	_, err := tx.Exec(ctx, `INSERT INTO usage_ledger (`+ledgerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.RunID, r.Provider, r.Model, r.kind, r.at, started, clock.At(time.UnixMilli(r.at)), clock.At(now),
 		r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID,
-		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price, r.table, r.runs, r.unpriced)
+		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price, r.table, r.runs, r.unpriced, r.Calls, r.Took.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("write usage of run %s: %w", r.RunID, err)
 	}

@@ -11,12 +11,12 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/money"
 )
 
 // sync reads a transcript and adds to the ledger the runs that have ended since the last read.
 func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 	s, version, began := r.s, versionOf(row), time.Now()
+	s.messages.clear(row.Key)
 	t, err := readTranscript(ctx, s.DB, row.ID)
 	if err != nil {
 		return fmt.Errorf("read the progress of %s: %w", row.Key, err)
@@ -35,12 +35,18 @@ func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 		if !row.Active {
 			t.version = version // can be lower than before: the runtime's clock may have been ahead
 		}
-		if err := r.noteAll(ctx, runs, going, t); err != nil {
+		done := func(tx *db.Tx) error {
+			if s.Read == nil {
+				return nil
+			}
+			return s.Read(ctx, tx, row, read.turns)
+		}
+		if err := r.noteAll(ctx, runs, going, t, done); err != nil {
 			return err
 		}
 	}
 	if row.Active {
-		r.next[row.ID] = s.Now().Add(max(busyInterval, busyFactor*time.Since(began)))
+		r.last[row.ID] = lastRead{s.Now(), time.Since(began)}
 		return nil
 	}
 	// If the session was reset meanwhile, the next list has its new transcript.
@@ -124,8 +130,8 @@ func (s *Service) addHiddenTurns(ctx context.Context, row *gateway.Session, show
 }
 
 // noteAll adds runs to the ledger, stores how far their transcript has been read, and
-// stores the usage of the run in progress, if any.
-func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcript) error {
+// stores the usage of the run in progress, if any. It calls done in the last transaction.
+func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcript, done func(*db.Tx) error) error {
 	s, isGoing := r.s, false
 	for {
 		some := runs[:min(runsPerTx, len(runs))]
@@ -147,7 +153,7 @@ func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcri
 				}
 			}
 			if len(runs) == 0 {
-				if err := putTranscript(ctx, tx, t); err != nil {
+				if err := errors.Join(putTranscript(ctx, tx, t), done(tx)); err != nil {
 					return err
 				}
 				if going != nil {
@@ -309,25 +315,28 @@ func (s *parser) firstUnfinished(row *gateway.Session) int64 {
 // add adds a model call to a run. If a call has no known cost, the run's cost for that model is
 // also unknown.
 func (f *transcriptRun) add(u *gateway.Usage, at time.Time) {
-	if at.After(f.EndedAt) {
-		f.EndedAt = at
+	p := Part{Provider: u.Provider, Model: u.Model, Cost: costOf(0)}
+	if i := slices.IndexFunc(f.Parts, func(p Part) bool { return p.Provider == u.Provider && p.Model == u.Model }); i >= 0 {
+		p = f.Parts[i]
+		f.Parts = slices.Delete(f.Parts, i, i+1)
 	}
-	t := Tokens{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Other}
-	i := slices.IndexFunc(f.Parts, func(p Part) bool { return p.Provider == u.Provider && p.Model == u.Model })
-	if i < 0 {
-		p := Part{Provider: u.Provider, Model: u.Model, Tokens: t}
-		if u.CostNanoUSD != nil {
-			p.Cost = costOf(*u.CostNanoUSD)
-		}
-		f.Parts = append(f.Parts, p)
-		return
-	}
-	p := &f.Parts[i]
-	p.Tokens = p.Tokens.plus(t)
-	if p.Cost == nil || u.CostNanoUSD == nil {
+	p.Tokens = p.Tokens.plus(Tokens{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Other})
+	if p.Cost != nil && u.CostNanoUSD != nil {
+		p.Cost = costOf(int64(*p.Cost) + *u.CostNanoUSD)
+	} else {
 		p.Cost = nil
-		return
 	}
-	sum := *p.Cost + money.Nano(*u.CostNanoUSD)
-	p.Cost = &sum
+	if before := latest(f.StartedAt, f.EndedAt); at.After(before) && !f.StartedAt.IsZero() {
+		p.Took += at.Sub(before)
+	}
+	p.Calls++
+	f.EndedAt, f.Parts = latest(f.EndedAt, at), append(f.Parts, p)
+}
+
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -74,14 +74,32 @@ type Run struct {
 	StandupID  string
 	StartedAt  time.Time // zero if unknown
 	EndedAt    time.Time
-	Parts      []Part // one per model
+	Parts      []Part // one per model, the last used one last
+}
+
+// used returns the parts that keep selects. The calls and the time of the others become part of the last one.
+func (r Run) used(keep func(Part) bool) (used []Part) {
+	var rest Part
+	for _, p := range r.Parts {
+		if keep(p) {
+			used = append(used, p)
+			continue
+		}
+		rest.Calls, rest.Took = rest.Calls+p.Calls, rest.Took+p.Took
+	}
+	if n := len(used); n > 0 {
+		used[n-1].Calls, used[n-1].Took = used[n-1].Calls+rest.Calls, used[n-1].Took+rest.Took
+	}
+	return used
 }
 
 // Part is the usage of one model in a run.
 type Part struct {
 	Provider, Model string
 	Tokens          Tokens
-	Cost            *money.Nano // as computed by the runtime; nil without a price
+	Cost            *money.Nano   // as computed by the runtime; nil without a price
+	Calls           int64         // of the model; 0 if unknown
+	Took            time.Duration // until the ends of its calls, each since the end of the call before or the start of the run
 }
 
 // maxTokens (per class) and maxCost (in nano-dollars) limit one row to a trillion tokens and a
@@ -167,19 +185,20 @@ type amounts struct {
 	runs, unpriced, corrections, priced int64
 	tokens                              Tokens
 	cost, estimated                     int64
+	calls, took                         int64
 }
 
 func (a amounts) plus(o amounts) amounts {
 	return amounts{
 		a.runs + o.runs, a.unpriced + o.unpriced, a.corrections + o.corrections, a.priced + o.priced,
-		a.tokens.plus(o.tokens), a.cost + o.cost, a.estimated + o.estimated,
+		a.tokens.plus(o.tokens), a.cost + o.cost, a.estimated + o.estimated, a.calls + o.calls, a.took + o.took,
 	}
 }
 
 func (a amounts) minus(o amounts) amounts {
 	return amounts{
 		a.runs - o.runs, a.unpriced - o.unpriced, a.corrections - o.corrections, a.priced - o.priced,
-		a.tokens.minus(o.tokens), a.cost - o.cost, a.estimated - o.estimated,
+		a.tokens.minus(o.tokens), a.cost - o.cost, a.estimated - o.estimated, a.calls - o.calls, a.took - o.took,
 	}
 }
 

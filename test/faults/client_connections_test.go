@@ -92,7 +92,7 @@ func TestClientTwoConnections(t *testing.T) {
 	}
 	noOwnerTools(t, r)
 	s := c.Status()
-	if runs := connectionOf(s, gateway.StartsRuns); !slices.Equal(runs.ScopesGranted, []string{scopeRead, scopeWrite}) || runs.ConnectedAt == nil {
+	if runs := connectionOf(s, gateway.StartsRuns); !slices.Equal(runs.ScopesGranted, []string{scopeRead, scopeWrite, "operator.approvals", "operator.questions"}) || runs.ConnectedAt == nil {
 		t.Errorf("starts runs: %+v", runs)
 	}
 	if all := connectionOf(s, gateway.Manages); !slices.Equal(all.ScopesGranted, []string{scopeRead, scopeWrite, scopeAdmin}) || all.ConnectedAt == nil {
@@ -173,7 +173,7 @@ func TestClientRunConnectionDown(t *testing.T) {
 	if err := schedules(t, c); err != nil {
 		t.Errorf("scheduling: %v", err)
 	}
-	if _, err := c.StopSession(t.Context(), "agent:cto:test", ""); err != nil {
+	if _, _, err := c.StopSession(t.Context(), "agent:cto:test", ""); err != nil {
 		t.Errorf("stopping: %v", err)
 	}
 	s := c.Status()
@@ -423,7 +423,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 	t.Run("both are well", func(t *testing.T) {
 		r := ticking(t, false)
 		found := examined(t, options(r))
-		if saw := scopes(found).Saw; !found.Healthy || !strings.Contains(saw, "starts runs, has operator.read, operator.write without operator.admin") {
+		if saw := scopes(found).Saw; !found.Healthy || !strings.Contains(saw, "starts runs, has operator.read, operator.write, operator.approvals, operator.questions without operator.admin") {
 			t.Errorf("found %+v, saw %q", found.Failure, saw)
 		}
 		eventually(t, "both are gone", func() bool { return r.Connections() == 0 })

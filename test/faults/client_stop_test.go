@@ -32,7 +32,7 @@ func TestClientStopsWhatItBeganBefore(t *testing.T) {
 	if a, err := before.Wait(t.Context(), "run-1", patience); err != nil || a.Outcome != gateway.Stopped {
 		t.Errorf("whoever waits is told %+v, %v", a, err)
 	}
-	ids, err := now.StopSession(t.Context(), "agent:cto:Test", "")
+	ids, _, err := now.StopSession(t.Context(), "agent:cto:Test", "")
 	slices.Sort(ids)
 	if diff := cmp.Diff([]string{"run-0", "run-2"}, ids); diff != "" || err != nil {
 		t.Errorf("the session: %v\n%s", err, diff)
@@ -41,7 +41,7 @@ func TestClientStopsWhatItBeganBefore(t *testing.T) {
 	// clients.
 	ask(t, before, "theirs", "agent:cto:both")
 	ask(t, now, "ours", "agent:cto:both")
-	ids, err = now.StopSession(t.Context(), "agent:cto:both", "")
+	ids, _, err = now.StopSession(t.Context(), "agent:cto:both", "")
 	if diff := cmp.Diff([]string{"ours", "theirs"}, ids); diff != "" || err != nil {
 		t.Errorf("both: %v\n%s", err, diff)
 	}
@@ -50,7 +50,7 @@ func TestClientStopsWhatItBeganBefore(t *testing.T) {
 	}
 	// A run that is not in the task ledger can't be stopped this way, and the error says
 	// what to do instead.
-	_, err = now.StopSession(t.Context(), "agent:cto:other", "said")
+	_, _, err = now.StopSession(t.Context(), "agent:cto:other", "said")
 	if f := fault.Of(err); !errors.Is(err, gateway.ErrForeignRun) || errors.Is(err, gateway.ErrUnsure) || !strings.Contains(f.Detail, "dashboard") {
 		t.Errorf("a message: %v", err)
 	}

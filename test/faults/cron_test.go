@@ -69,6 +69,14 @@ func TestCronMethods(t *testing.T) {
 	if e, _ := must[[]any](t, runs, "payload", "entries")[0].(object); e["status"] != "ok" || !strings.HasPrefix(must[string](t, e, "sessionKey"), "agent:cto:cron:"+id+":run:") {
 		t.Errorf("it ran %v", e)
 	}
+	r.LoseAnswers(id, true)
+	c.ok("cron.run", object{"id": id, "mode": "force"})
+	if e := c.until("an answer that is lost", 0, func(f object) bool {
+		return dig[string](f, "payload", "action") == "finished" && dig[string](f, "payload", "completionStatus") == "failed"
+	}); dig[string](e, "payload", "status") != "ok" {
+		t.Errorf("it ran %v", e)
+	}
+	r.LoseAnswers(id, false)
 	shape("cron.update", "cron.update", object{"id": id, "patch": object{"schedule": object{"kind": "cron", "expr": "0 9 * * *", "tz": "UTC"}}})
 	shape("cron.remove", "cron.remove", object{"id": id})
 	for event, except := range map[string][]string{

@@ -29,6 +29,9 @@ func TestMethods(t *testing.T) {
 	c := join(t, r)
 	c.ok("agent", question("cto", "run-1", "Daily standup please"))
 	c.wait("run-1")
+	r.EndLogin("cto", time.Now().Add(3*time.Hour))
+	r.SetFile("cpo", "SOUL.md", "You are the CPO.")
+	r.SetServers("cto", "wardroom")
 	for method, test := range map[string]struct {
 		params   object
 		recorded string
@@ -37,7 +40,11 @@ func TestMethods(t *testing.T) {
 		"health":             {object{}, "health", nil},
 		"status":             {nil, "status", nil},
 		"agents.list":        {object{}, "agents.list", nil},
+		"agents.files.list":  {object{"agentId": "cto"}, "agents.files.list", nil},
+		"agents.files.get":   {object{"agentId": "cpo", "name": "SOUL.md"}, "agents.files.get", nil},
+		"tools.effective":    {object{"sessionKey": "agent:cto:test"}, "tools.effective", nil},
 		"models.list":        {object{}, "models.list", nil},
+		"models.authStatus":  {object{"agentId": "cto"}, "models.authStatus", nil},
 		"cron.list":          {object{"includeDisabled": true}, "cron.list", nil},
 		"system-presence":    {object{}, "system-presence", nil},
 		"sessions.subscribe": {object{}, "sessions.subscribe", nil},

@@ -209,6 +209,40 @@ func TestAbortQueue(t *testing.T) {
 	}
 }
 
+// sessions.abort stops a session's active and queued runs and those of its sub-agents, and names
+// the active one.
+func TestAbortSession(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	r.Silence("cto", true)
+	c, other := join(t, r), join(t, r)
+	abort := func() map[string]any {
+		return c.ok("sessions.abort", object{"key": "agent:CTO:test", "clearQueued": true})
+	}
+	for i := range 2 {
+		c.ok("agent", question("cto", fmt.Sprintf("run-%d", i), "hi"))
+	}
+	if got := other.call("sessions.abort", object{"key": "agent:cto:test"}); must[string](t, got, "error", "message") != "unauthorized" {
+		t.Errorf("another client: %v", got)
+	}
+	child := demo.Prompt{SessionKey: "agent:cto:subagent:1", Parent: "agent:cto:test", RunID: "child", Message: "hi"}
+	for _, want := range []object{{"ok": true, "abortedRunId": "run-0", "status": "aborted"}, {"ok": true, "abortedRunId": nil, "status": "aborted"}} {
+		if err := r.Prompt(child); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, abort()); diff != "" {
+			t.Errorf("aborted (-want +got):\n%s", diff)
+		}
+		child.RunID += "-2"
+	}
+	if got := abort(); got["status"] != "no-active-run" {
+		t.Errorf("with nothing to stop: %v", got)
+	}
+	if tasks := must[[]any](t, other.ok("tasks.list", object{"status": []string{"queued", "running"}}), "tasks"); len(tasks) > 0 {
+		t.Errorf("still running: %v", tasks)
+	}
+}
+
 // Every token is counted, and prices are exact: per message, per run, per session and in
 // total.
 func TestUsage(t *testing.T) {

@@ -109,6 +109,14 @@ func stream(w http.ResponseWriter, in completion, text string) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
+// usage returns the usage that the model reports for the call.
+func (do toolCall) usage(in completion) *usage {
+	if do.Used != nil {
+		return do.Used
+	}
+	return in.usage(do.Name)
+}
+
 // useTool sends a tool call as the model's answer.
 func useTool(w http.ResponseWriter, in completion, do toolCall) {
 	args, _ := json.Marshal(do.Args) // cannot fail
@@ -117,7 +125,7 @@ func useTool(w http.ResponseWriter, in completion, do toolCall) {
 	turn := &said{Role: "assistant", Calls: []use{u}}
 	if !in.Stream {
 		out := in.answer("chat.completion")
-		out.Choices, out.Usage = []choice{{Message: turn, Finish: new("tool_calls")}}, in.usage(do.Name)
+		out.Choices, out.Usage = []choice{{Message: turn, Finish: new("tool_calls")}}, do.usage(in)
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(out) // fails if the client has disconnected
 		return
@@ -126,7 +134,7 @@ func useTool(w http.ResponseWriter, in completion, do toolCall) {
 	for _, part := range []struct {
 		choices []choice
 		used    *usage
-	}{{[]choice{{Delta: turn}}, nil}, {[]choice{{Delta: &said{}, Finish: new("tool_calls")}}, nil}, {[]choice{}, in.usage(do.Name)}} {
+	}{{[]choice{{Delta: turn}}, nil}, {[]choice{{Delta: &said{}, Finish: new("tool_calls")}}, nil}, {[]choice{}, do.usage(in)}} {
 		out := in.answer("chat.completion.chunk")
 		out.Choices, out.Usage = part.choices, part.used
 		data, _ := json.Marshal(out) // cannot fail

@@ -36,6 +36,7 @@ func TestDispatch(t *testing.T) {
 	gateway.Start(t) // with the agent's key in its environment
 	j.connected(t)
 	t.Run("is worked on, and costs what the gateway says", j.handsOver)
+	t.Run("the archive keeps sessions that the gateway deletes", j.archives)
 	t.Run("is taken back", func(t *testing.T) { j.takesBack(t, func() {}) })
 	// The gateway lets only the connection that started a run abort it.
 	t.Run("is taken back by a service that was started anew", func(t *testing.T) {
@@ -80,16 +81,8 @@ func (j *journey) handsOver(t *testing.T) {
 		t.Fatalf("the task is %s, cost %v, dispatch %+v %+v; the model was asked %+v\nservice:\n%s",
 			got.Status, got.CostUSD, got.Dispatch, got.Dispatch.Error, j.model.Calls("coo"), j.server.Log())
 	}
-	var history []struct{ Kind string }
-	j.owner.Get(t, "/api/v1/tasks/"+key+"/history").Into(t, http.StatusOK, &history)
-	reports := 0
-	for _, e := range history {
-		if e.Kind == "task.reported" {
-			reports++
-		}
-	}
-	if reports != 2 {
-		t.Errorf("the task has %d reports, want one at the start and one at the end: %+v", reports, history)
+	if kinds := j.reported(t, key, "COO"); !slices.Equal(kinds, []string{"done", "ack"}) {
+		t.Errorf("the COO reported %v, want one report at the start and one at the end", kinds)
 	}
 	if calls := j.model.Calls("coo"); len(calls) != 2 {
 		t.Errorf("the model was asked %d times, want once before the tool and once after it", len(calls))

@@ -72,6 +72,7 @@ type Access struct {
 	BehindProxy bool // a Proxy on this machine may report the addresses of its clients
 	Open        bool // enables the chat completions API and all tools of the agents, including those to ask each other
 	Listed      bool // agents get each tool by name instead of a tool search
+	Asks        bool // the COO asks before it runs a command
 	Strict      bool // no device is approved automatically, not even a local one
 }
 
@@ -116,8 +117,12 @@ func NewGateway(t testing.TB, dir string, model *Model, access Access) *Gateway 
 // settings returns the gateway's configuration with the changes that a requires.
 func (a Access) settings(t testing.TB) []byte {
 	t.Helper()
+	base := config
+	if a.Asks {
+		base = bytes.Replace(config, []byte(`"coo": {`), []byte(`"coo": { "tools": { "exec": { "mode": "ask" } },`), 1)
+	}
 	var all map[string]any
-	if err := json.Unmarshal(config, &all); err != nil {
+	if err := json.Unmarshal(base, &all); err != nil {
 		t.Fatalf("read openclaw.json: %v", err)
 	}
 	gateway, ok := all["gateway"].(map[string]any)
@@ -235,6 +240,30 @@ func (g *Gateway) Restart(t testing.TB) {
 // stopped.
 func (g *Gateway) Set(t testing.TB, part string, value any) {
 	t.Helper()
+	g.edit(t, func(all map[string]any) { all[part] = value })
+}
+
+// Merge adds settings to the gateway's. Objects are merged, and other values are replaced. Call it while
+// the gateway is stopped.
+func (g *Gateway) Merge(t testing.TB, more map[string]any) {
+	t.Helper()
+	g.edit(t, func(all map[string]any) { merge(all, more) })
+}
+
+func merge(into, more map[string]any) {
+	for k, v := range more {
+		from, object := v.(map[string]any)
+		if is, also := into[k].(map[string]any); object && also {
+			merge(is, from)
+			continue
+		}
+		into[k] = v
+	}
+}
+
+// edit changes the gateway's configuration file.
+func (g *Gateway) edit(t testing.TB, change func(all map[string]any)) {
+	t.Helper()
 	var all map[string]any
 	file := g.path("state", "openclaw.json")
 	data, err := os.ReadFile(file)
@@ -242,7 +271,7 @@ func (g *Gateway) Set(t testing.TB, part string, value any) {
 		err = json.Unmarshal(data, &all)
 	}
 	if err == nil {
-		all[part] = value
+		change(all)
 		data, err = json.Marshal(all)
 	}
 	if err == nil {

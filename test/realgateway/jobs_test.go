@@ -5,6 +5,7 @@ package realgateway
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -31,8 +32,10 @@ type slot struct {
 func TestTimedJobs(t *testing.T) {
 	t.Parallel()
 	bin, model := Build(t), StartModel(t)
-	gateway := StartGateway(t, t.TempDir(), model, Access{Listed: true})
+	gateway := NewGateway(t, t.TempDir(), model, Access{Listed: true, Asks: true})
 	j := startJourney(t, bin, model, gateway, "2026-09", map[string]string{"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin"})
+	j.giveKey(t, "cto")
+	gateway.Start(t)
 	j.connected(t)
 	var made timedJob
 	j.owner.Post(t, "/api/v1/agentrt/jobs", map[string]any{
@@ -46,6 +49,8 @@ func TestTimedJobs(t *testing.T) {
 		RunID string `json:"run_id"`
 	}
 	j.owner.Post(t, at+"/run", nil).Into(t, http.StatusAccepted, &started)
+	// Within the minute until the job runs by the time.
+	t.Run("a decision is carried out, approved, and gone from the next standup", j.decides)
 	var runs []struct {
 		ID                     string `json:"run_id"`
 		Status, Summary, Error string
@@ -92,9 +97,26 @@ func TestTimedJobs(t *testing.T) {
 		return seen.Name == "theirs" && seen.Live
 	})
 	t.Run("no run of ours is offered the owner tools", j.offersNoOwnerTools)
-	t.Run("runs are stopped, whoever began them", j.stops)
+	// Each of these needs other agents.
+	var all sync.WaitGroup
+	all.Go(func() {
+		t.Run("runs are stopped, whoever began them", j.stops)
+		t.Run("a session is stopped with its sub-agents", j.stopsSubAgents)
+	})
+	all.Go(func() {
+		t.Run("a run is stopped at its limit", j.spends)
+		t.Run("an agent is held and released", j.isHeld)
+	})
+	all.Go(func() { t.Run("approvals of plugins are answered, and expire", j.approvesPlugins) })
+	all.Go(func() {
+		t.Run("approvals are answered, and end with their run", j.approves)
+		t.Run("questions are answered, skipped, and expire", j.questions)
+	})
+	all.Wait()
+	t.Run("another model than configured is reported", j.reportsModels)
 	j.jobTools(t)
 	j.doctor(t, "", "")
 	j.owner.Do(t, http.MethodDelete, at, nil, nil).Want(t, http.StatusNoContent)
 	j.owner.Get(t, at).Want(t, http.StatusNotFound)
+	t.Run("approvals and questions are lost with the gateway", j.loses)
 }

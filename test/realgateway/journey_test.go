@@ -20,7 +20,7 @@ type journey struct {
 	month   string // month of its standups, such as "2026-11"; agents have a session for each day
 	owner   Client
 	coo     Client
-	apiKey  string            // API key of the COO, in the gateway's environment
+	apiKey  string            // API key of an agent, in the gateway's environment
 	first   map[string][]Call // requests of each agent to the model in the first standup
 }
 
@@ -58,7 +58,7 @@ func startJourney(t *testing.T, bin string, model *Model, gateway *Gateway, mont
 		}).Want(t, http.StatusCreated)
 	}
 	j.coo = j.server.Login(t, "coo@wardroom.test", agentPassword)
-	j.giveKey(t)
+	j.giveKey(t, "coo")
 	return j
 }
 
@@ -77,7 +77,15 @@ type standup struct {
 		Blockers  *string `json:"blockers"`
 		CostUSD   *string `json:"cost_usd"`
 	} `json:"reports"`
-	Summary     *string `json:"summary"`
+	Summary  *string `json:"summary"`
+	Blockers []struct {
+		Task *string `json:"task"`
+	} `json:"blockers"`
+	Decisions []struct {
+		Task    *string `json:"task"`
+		Text    string  `json:"text"`
+		Unblock bool    `json:"unblock"`
+	} `json:"decisions"`
 	ActionItems []struct {
 		Task *string `json:"task"`
 	} `json:"action_items"`
@@ -90,6 +98,16 @@ type standup struct {
 		Kind string `json:"kind"`
 		Text string `json:"text"`
 	} `json:"transcript"`
+}
+
+// blockers returns the tasks that the standup lists as blockers.
+func (s standup) blockers() (tasks []string) {
+	for _, b := range s.Blockers {
+		if b.Task != nil {
+			tasks = append(tasks, *b.Task)
+		}
+	}
+	return tasks
 }
 
 func (s standup) statuses() []string {

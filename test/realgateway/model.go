@@ -88,12 +88,12 @@ func (m *Model) Cache(on bool) {
 }
 
 // lingers implements Linger. It waits until the COO is asked for a review, but no
-// longer than one minute.
+// longer than two minutes.
 func (m *Model) lingers(r *http.Request, agent string) {
 	m.mu.Lock()
 	linger := m.linger && agent == "coo"
 	m.mu.Unlock()
-	end := time.After(time.Minute)
+	end := time.After(2 * time.Minute)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for linger && len(m.reviews()) == 0 {
@@ -192,6 +192,7 @@ func (c completion) offered() []string {
 type toolCall struct {
 	Name string
 	Args map[string]any
+	Used *usage // what the model reports; nil for an estimate
 }
 
 // content is the text of a message. In JSON it can also be a list of parts; only
@@ -286,18 +287,22 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	output, told := in.told()
 	do := shellCall(call.Agent, call.Prompt)
 	if reply.Text == "" {
+		text := cmp.Or(output, call.Prompt)
 		var stop bool
-		if reply.Text, do, stop = m.obey(w, r, in, cmp.Or(output, call.Prompt), do); stop {
+		if orders.MatchString(call.Prompt) { // the result can be that of a run that was stopped
+			text = call.Prompt
+		}
+		if reply.Text, do, stop = m.obey(w, r, in, text, do); stop {
 			return
 		}
 	}
-	if told && reply.Text == "" {
+	if told && reply.Text == "" && do == nil {
 		m.lingers(r, call.Agent)
 		reply.Text = "Done. It said: " + output
 	}
 	if do != nil && reply.Text == "" {
 		m.mu.Lock()
-		call.Used = in.usage(do.Name)
+		call.Used = do.usage(in)
 		m.mu.Unlock()
 		useTool(w, in, *do)
 		return
@@ -324,6 +329,10 @@ const inShell = "Do this in a shell:"
 func shellCall(agent, prompt string) *toolCall {
 	if do := handedOver(prompt); do != nil {
 		return do
+	}
+	if _, rest, ok := strings.Cut(prompt, "Wardroom checks whether you have its tools. Call the tool "); ok {
+		name, _, _ := strings.Cut(rest, " ")
+		return &toolCall{Name: name, Args: map[string]any{}}
 	}
 	if _, rest, ok := strings.Cut(prompt, "[[exec:"); ok {
 		command, _, _ := strings.Cut(rest, "]]")

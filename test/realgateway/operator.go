@@ -152,24 +152,35 @@ func (o *operator) call(t *testing.T, method string, params any) json.RawMessage
 // exchange sends a request and returns the first response to it.
 func (o *operator) exchange(t *testing.T, method string, params any) frame {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
-	defer cancel()
+	return o.await(t, o.send(t, method, params))
+}
+
+// send sends a request and returns its ID.
+func (o *operator) send(t *testing.T, method string, params any) (id string) {
+	t.Helper()
 	o.last++
-	id := fmt.Sprintf("smoke-%d", o.last)
-	if err := wsjson.Write(ctx, o.conn, frame{Type: "req", ID: id, Method: method, Params: params}); err != nil {
+	id = fmt.Sprintf("%s-%d", method, o.last)
+	if err := wsjson.Write(t.Context(), o.conn, frame{Type: "req", ID: id, Method: method, Params: params}); err != nil {
 		t.Fatalf("%s: %v", method, err)
 	}
+	return id
+}
+
+// await returns the first response to a request.
+func (o *operator) await(t *testing.T, id string) frame {
+	t.Helper()
+	late := time.After(150 * time.Second)
 	for {
 		select {
 		case f, ok := <-o.answers:
 			if !ok {
-				t.Fatalf("%s: %v", method, o.failed)
+				t.Fatalf("%s: %v", id, o.failed)
 			}
 			if f.ID == id {
 				return f // any other frame is the second answer to an earlier request
 			}
-		case <-ctx.Done():
-			t.Fatalf("%s: %v", method, ctx.Err())
+		case <-late:
+			t.Fatalf("%s: no answer", id)
 		}
 	}
 }

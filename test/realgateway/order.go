@@ -4,8 +4,10 @@ package realgateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -17,10 +19,15 @@ import (
 //	[[use TOOL {JSON}]]  call a tool before the answer
 //	[[wait 30s]]         wait before the answer
 //	[[fail 400]]         return an HTTP status instead of an answer
+//	[[ask 30 QUESTION]]  ask a person, for at least 30 seconds
+//	[[rounds 200]]       call the shell that many times, two seconds each, at costly per call
 //
 // The output of a shell command is a tool's result. A command can therefore print an
 // order for the next model call of the same run.
-var orders = regexp.MustCompile(`\[\[(say|use|wait|fail) ([^\[\]]*(?:\[\[[^\[\]]*\]\])?[^\[\]]*)\]\]`)
+var orders = regexp.MustCompile(`\[\[(say|use|wait|fail|ask|rounds) ([^\[\]]*(?:\[\[[^\[\]]*\]\])?[^\[\]]*)\]\]`)
+
+// costly is the usage of a call that costs $0.05 on the small model.
+var costly = usage{Prompt: 10_000, Completion: 8_000, Total: 18_000}
 
 // obey executes the orders in text and returns the answer or the tool call that they request. It
 // also reports whether the caller must stop without sending an answer.
@@ -46,6 +53,16 @@ func (m *Model) obey(w http.ResponseWriter, r *http.Request, in completion, text
 				return "", nil, true
 			case <-m.closing:
 				return "", nil, true
+			}
+		case "ask":
+			seconds, question, _ := strings.Cut(what, " ")
+			long, _ := strconv.Atoi(seconds)
+			do = &toolCall{Name: "ask_user", Args: map[string]any{"timeoutSeconds": long, "questions": []any{map[string]any{
+				"id": "where", "header": "Deploy", "question": question, "options": []any{map[string]string{"label": "Staging"}, map[string]string{"label": "Production"}},
+			}}}}
+		case "rounds":
+			if left, _ := strconv.Atoi(what); left > 0 {
+				do = &toolCall{"exec", map[string]any{"command": fmt.Sprintf("sleep 2; echo '[[rounds %d]]'", left-1)}, &costly}
 			}
 		case "fail":
 			refuse(w, http.StatusBadRequest, "as the question says")

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// keyName is the variable of the gateway's environment with the COO's key.
+// keyName is the variable of the gateway's environment with an agent's key, usually the COO's.
 const keyName = "WARDROOM_API_KEY"
 
-// giveKey creates an API key for the COO and adds it to the environment of the gateway's
+// giveKey creates an API key for an agent and adds it to the environment of the gateway's
 // next start.
-func (j *journey) giveKey(t *testing.T) {
+func (j *journey) giveKey(t *testing.T, agent string) {
 	t.Helper()
 	var made struct{ Key string }
-	j.owner.Post(t, "/api/v1/users/coo@wardroom.test/keys", map[string]string{"name": "the gateway"}).Into(t, http.StatusCreated, &made)
+	j.owner.Post(t, "/api/v1/users/"+agent+"@wardroom.test/keys", map[string]string{"name": "the gateway"}).Into(t, http.StatusCreated, &made)
 	j.apiKey = made.Key
 	j.gateway.Vars = map[string]string{keyName: made.Key}
 }

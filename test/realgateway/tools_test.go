@@ -5,7 +5,6 @@ package realgateway
 import (
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -30,9 +29,9 @@ func owned(calls []Call) (tools []string) {
 	return tools
 }
 
-// offersNoOwnerTools runs a standup, dispatches a task and sends a message with a service
-// that has operator.admin. With the owner tools, an agent could change the gateway's
-// configuration.
+// offersNoOwnerTools checks the standups and the dispatch of decides, and a message, of a
+// service that has operator.admin. With the owner tools, an agent could change the
+// gateway's configuration.
 func (j *journey) offersNoOwnerTools(t *testing.T) {
 	// The control: a run started with operator.admin does get the tools.
 	j.administrator(t).call(t, "agent", map[string]any{
@@ -44,24 +43,16 @@ func (j *journey) offersNoOwnerTools(t *testing.T) {
 		t.Fatalf("started with operator.admin, a run is offered only %v of %v", tools, control()[0].Tools)
 	}
 
-	id := j.open(t, "21")
-	j.run(t, id)
-	j.end(t, id, "completed", "answered", "answered", "answered")
-	j.hand(t, "Count the lamps")
 	j.owner.Post(t, sessionPath(cpoStandup)+"/messages", map[string]string{"text": "Count the doors."}).Want(t, http.StatusAccepted)
 	for _, asked := range []struct{ what, agent, question string }{
-		{"the standup", "cto", "standup"},
-		{"the standup", "cpo", "standup"},
-		{"the standup", "cmo", "standup"},
+		{"the standup", "cto", "Give your standup report"},
+		{"the standup", "cpo", "Give your standup report"},
+		{"the standup", "cmo", "Give your standup report"},
 		{"the review", "coo", "action_items"},
-		{"the dispatch", "coo", "Count the lamps"},
+		{"the dispatch", "cto", "You are assigned task "},
 		{"the message", "cpo", "Count the doors."},
 	} {
-		calls := func() []Call {
-			return slices.DeleteFunc(j.model.Calls(asked.agent), func(c Call) bool {
-				return !strings.Contains(strings.ToLower(c.Prompt), strings.ToLower(asked.question))
-			})
-		}
+		calls := func() []Call { return j.model.Ever(asked.agent, asked.question) }
 		WaitFor(t, 2*time.Minute, asked.what+" to reach the "+asked.agent, func() bool { return len(calls()) > 0 })
 		is := calls()
 		if tools := owned(is); len(tools) > 0 || len(is[0].Tools) < 5 {
@@ -70,7 +61,7 @@ func (j *journey) offersNoOwnerTools(t *testing.T) {
 	}
 }
 
-// cpoStandup is the session of the CPO in this standup.
+// cpoStandup is the session of the CPO in the first standup of decides.
 const cpoStandup = "agent:cpo:standup:2026-09-21"
 
 // stops stops a run of the service and one that another client has started.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 )
@@ -31,17 +32,28 @@ const (
 	serverStop  = 30 * time.Second
 )
 
-// Build builds the wardroom binary and returns its path. Call it once and start every
-// Server from the same file.
+// Build builds the wardroom binary and returns its path. All tests use the same file.
 func Build(t testing.TB) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "wardroom")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", bin, "wardroom/cmd/wardroom").CombinedOutput()
+	bin, err := build()
 	if err != nil {
-		t.Fatalf("build the binary: %v\n%s", err, out)
+		t.Fatal(err)
 	}
 	return bin
 }
+
+// build builds the binary once, because linking takes seconds.
+var build = sync.OnceValues(func() (string, error) {
+	bin, err := filepath.Abs("../../bin/journey-wardroom")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "wardroom/cmd/wardroom").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the binary: %w\n%s", err, out)
+	}
+	return bin, nil
+})
 
 // Server runs `wardroom serve` as a separate process. It keeps its address, settings
 // and data across restarts.

@@ -57,6 +57,13 @@ func (w writer) tables() []table {
 			"resolved_at", when(`i >= 60`, w.at(old)), "resolver_id", when(`i >= 60`, `'system'`), "resolver_name", when(`i >= 60`, `'Wardroom'`),
 			"resolution", when(`i >= 60`, `''`), "version", `1`,
 		)},
+		{"approvals", others, columns(
+			"id", `'approval-' || i`, "kind", `CASE WHEN i % 3 = 0 THEN 'question' ELSE 'exec' END`, "question", `i % 3 = 0`,
+			"state", `CASE WHEN i < 20 THEN 'pending' WHEN i % 3 = 0 THEN 'answered' ELSE 'allowed' END`, "agent_id", agentID("i"),
+			"session_key", `'agent:cto:task:task-' || i`, "run_id", `''`, "task_key", taskKey("i"), "command", `CASE WHEN i % 3 = 0 THEN '' ELSE 'command-' || (i % 53) END`,
+			"body", `'{"parts": [{"id": "place", "text": "Where?"}]}'`, "shown", `'digest'`, "created_at", w.at(old), "expires_at", w.at(old), "decision", `CASE WHEN i < 20 OR i % 3 = 0 THEN '' ELSE 'allow-once' END`,
+			"answers", `'{}'`, "decider_id", `''`, "decider_name", `'Person'`, "decider_role", `''`, "ended_at", when(`i >= 20`, w.at(old)),
+		)},
 		{"jobs", others, columns(
 			"id", `'job-' || i`, "kind", pick("i", `'standup'`, `'dispatch'`), "key", `'key-' || i`, "payload", `'{}'`,
 			"state", `CASE WHEN i % 50 = 0 THEN 'failed' ELSE 'done' END`, "run_at", w.at(old), "attempt", `1`, "failures", `0`,

@@ -4,6 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
+/** The time zone of the browsers. */
+export const browserZone = 'Europe/Berlin'
+
 /** An address and credentials. */
 export interface Account {
   base: string

@@ -1,7 +1,7 @@
 // Opens a real browser and signs in.
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import type { Account } from './binary.ts'
+import { type Account, browserZone } from './binary.ts'
 
 /** Debian's headless shell, which is a third faster than the full browser. */
 const installed = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync)
@@ -56,7 +56,7 @@ export async function openPage(browser: Browser, base: string, look: Look): Prom
     hasTouch: look.width < 600,
     reducedMotion: 'reduce',
     locale: 'en-GB',
-    timezoneId: 'Europe/Berlin',
+    timezoneId: browserZone,
   })
   const complaints: string[] = []
   await context.exposeBinding('__violated', (_, what: string) => complaints.push(`policy: ${what}`))

@@ -18,7 +18,7 @@ export async function choicesOf(select: Locator): Promise<string[]> {
   await select.click()
   const options = select.page().getByRole('option')
   await options.first().waitFor()
-  const names = await options.allTextContents()
+  const names = await options.locator('bdi').allTextContents()
   await select.page().keyboard.press('Escape')
   await options.first().waitFor({ state: 'detached' })
   return names

@@ -41,8 +41,8 @@ export function setUp({ open = () => startDemo(), prepare, timeout }: Play = {})
 }
 
 /** Restarts the demo after `demo.stop()`. */
-export async function restartDemo(): Promise<void> {
-  demo = await startDemo({ again: demo })
+export async function restartDemo(as: Parameters<typeof startDemo>[0] = {}): Promise<void> {
+  demo = await startDemo({ ...as, again: demo })
 }
 
 const tokens = new Map<string, Promise<string>>()
@@ -57,6 +57,8 @@ export async function opened(look: Look, path: string, as: Account = demo): Prom
   tokens.set(who, token)
   const watched = await openPage(browser, as.base, look)
   const { page } = watched
+  // Signing out ends the token, so later tests need another one.
+  page.on('request', r => r.method() === 'DELETE' && r.url().includes('/auth/me/sessions') && tokens.delete(who))
   await page.route('**/empty', route =>
     route.fulfill({ contentType: 'text/html', body: '<link rel=icon href=data:,>' }),
   )

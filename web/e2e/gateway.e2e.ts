@@ -41,7 +41,7 @@ describe('a gateway on a line of its own', () => {
     const access = page.getByRole('region', { name: 'Address and token' })
     await access.getByText('AGENTRT_GATEWAY_URL in').waitFor()
     expect(await access.getByRole('button').count()).toBe(0)
-    await page.locator('[data-layer=events][data-state=ok]').waitFor({ timeout: 90_000 })
+    await page.locator('#doctor [data-healthy=true]').waitFor({ timeout: 90_000 })
 
     await proxy.cut()
     const cutAt = Date.now()
@@ -53,8 +53,8 @@ describe('a gateway on a line of its own', () => {
     await expect
       .poll(
         async () => {
-          await page.getByRole('button', { name: 'Run checks again' }).click()
-          await page.getByRole('button', { name: 'Run checks again', disabled: false }).waitFor()
+          await page.getByRole('button', { name: 'Check again' }).click()
+          await page.getByRole('button', { name: 'Check again', disabled: false }).waitFor()
           await page.waitForTimeout(500)
           return page.locator('[data-layer=tcp]').getAttribute('data-state')
         },
@@ -77,7 +77,7 @@ describe('a gateway on a line of its own', () => {
   it('is paired, has its device replaced, and is forgotten', async () => {
     const { context, page, complaints } = await open('/settings/gateway')
     const pairing = page.getByRole('region', { name: 'Pairing' })
-    await pairing.getByText('No device', { exact: true }).waitFor()
+    await pairing.getByText('Not needed: already connected').waitFor()
     // The page lists scopes that weren't requested, with their purpose.
     await pairing.getByText('operator.admin').first().waitFor()
     await pairing.getByRole('button', { name: 'Pair Wardroom' }).click()
@@ -95,7 +95,7 @@ describe('a gateway on a line of its own', () => {
 
     await pairing.getByRole('button', { name: 'Forget device' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Forget device' }).click()
-    await pairing.getByText('No device', { exact: true }).waitFor({ timeout: 60_000 })
+    await pairing.getByText('Not needed: already connected').waitFor({ timeout: 60_000 })
     await pairing
       .getByText(/openclaw devices remove/)
       .first()

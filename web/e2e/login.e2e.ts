@@ -109,7 +109,7 @@ describe('an account of one’s own', () => {
   it.each(sizes)('is not offered where people may not make one, %s', async (_, look) => {
     const { context, page, complaints } = await openPage(browser, demo.base, look)
     await page.goto('/login')
-    await page.getByText('shows a link that signs you in').waitFor()
+    await page.getByText('printed in your terminal').waitFor()
     expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
     await page.goto('/register?back=/inbox')
     await page.getByText('Ask the owner or an admin').waitFor()

@@ -9,7 +9,9 @@ import { openOwned } from './service.ts'
 setUp()
 
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
-const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures, last 24 hours', 'Last standup']
+const cards = ['Needs you', 'Agents', 'Spend today', 'Timeline']
+const rows = (page: Page, text: string | RegExp) =>
+  card(page, 'Timeline').getByRole('listitem').filter({ hasText: text })
 /** Returns whether nothing overflows the window or scrolls sideways. */
 const fits = (page: Page) =>
   page.evaluate(() =>
@@ -27,7 +29,9 @@ describe.each(sizes)('now, %s', (_, look) => {
     const { context, page, complaints } = await opened(look, '/')
     await settled(page)
     const sentence = (await page.getByRole('region', { name: 'Status summary' }).textContent()) ?? ''
-    expect(sentence).toMatch(/^(No agents|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup[^,]*\.$/)
+    expect(sentence).toMatch(
+      /^(No agents active|\d+ (agents? active|runs? repeating|approvals?|questions?|jobs? failing)).*, (no|\d+) blocked tasks?, .*standup[^,]*\.$/,
+    )
     expect(await axeFaults(page)).toEqual([])
     if (look.width < 600) await page.setViewportSize({ width: 320, height: 640 })
     expect(await fits(page)).toBe(true)
@@ -75,14 +79,15 @@ describe('the facts', () => {
     const today = (await call(demo, 'POST', '/standups', {})) as { id: string }
     await call(demo, 'POST', `/standups/${today.id}/run`, {})
     await sentence.getByText('standup running').waitFor()
-    await card(page, 'Last standup').getByText('Running').waitFor()
     await lit.first().waitFor()
     const animation = () => lit.first().evaluate(e => getComputedStyle(e).animationName)
     expect(await animation()).toBe('none')
     await page.emulateMedia({ reducedMotion: 'no-preference' })
     expect(await animation()).toBe('flash')
     await page.emulateMedia({ reducedMotion: 'reduce' })
-    await card(page, 'Last standup').getByText('Completed').waitFor({ timeout: 120_000 })
+    await rows(page, /Standup of .* completed/)
+      .first()
+      .waitFor({ timeout: 120_000 })
     await sentence.getByText(/last standup \d\d:\d\d/).waitFor()
     expect(complaints).toEqual([])
     await context.close()
@@ -93,7 +98,7 @@ describe('the facts', () => {
 describe('the week before', () => {
   it.each([
     ['2099-01-01T00:00:00.000Z', /^Last \w+: no data, because tracking started later$/],
-    ['2020-01-01T00:00:00.000Z', /^Last \w+: \$[\d.]+ by \d\d:00, \$[\d.]+ full day$/],
+    ['2020-01-01T00:00:00.000Z', /^Last \w+: (\$[\d.]+ by \d\d:00, )?\$[\d.]+ full day$/],
   ])('of a ledger that begins at %s is told as it is', async (begins, want) => {
     const { context, page, complaints } = await openPage(browser, demo.base, desktop)
     await page.route(/\/api\/v1\/usage\?.*group=hour/, async route => {
@@ -110,65 +115,50 @@ describe('the week before', () => {
   })
 })
 
-describe('the scheduled runs', () => {
-  it('stand on a ribbon and in a table, which is in the address', async () => {
-    const job = {
-      name: '<b>every hour</b>',
-      agentId: 'cto',
-      schedule: { expr: '7 * * * *', tz: 'Europe/Berlin' },
-      payload: { message: 'Look around.' },
-    }
-    await call(demo, 'POST', '/agentrt/jobs', job)
+describe('the timeline', () => {
+  it('has what was and what comes next, and leads to a run', async () => {
     const { context, page, complaints } = await opened(desktop, '/')
-    const runs = card(page, 'Scheduled runs')
-    await runs.getByRole('img', { name: /Scheduled runs, .*upcoming/ }).waitFor()
-    await runs.getByRole('button', { name: 'Table view' }).click()
-    await page.waitForURL('**/?runs=table')
-    await page.reload()
-    await runs.getByRole('cell', { name: '<b>every hour</b>' }).first().waitFor()
-    await expect.poll(() => runs.getByRole('row').count()).toBeGreaterThan(10)
-    expect(await axeFaultsNightly(page)).toEqual([])
-    const saved = page.waitForEvent('download')
-    await runs.getByRole('button', { name: 'Download CSV' }).click()
-    expect((await saved).suggestedFilename()).toBe('scheduled-runs.csv')
+    await settled(page)
+    await rows(page, /\d\d:\d\dnow/).waitFor()
+    const texts = await rows(page, '').allTextContents()
+    const now = texts.findIndex(t => t.endsWith('now'))
+    expect(now).toBeGreaterThan(0)
+    expect(now).toBeLessThan(texts.length - 3)
+    // Everything is above the fold.
+    const box = await card(page, 'Timeline').boundingBox()
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(900)
+    await rows(page, 'Check the error rate').last().getByRole('link').click()
+    await page.waitForURL('**/sessions/agent*cron*')
     expect(complaints).toEqual([])
     await context.close()
   })
-})
 
-describe('what went wrong', () => {
-  it('of a job is told with its reason, and is run anew from there', async () => {
+  it('marks what did not run, until the job succeeds', async () => {
     const job = (await call(demo, 'POST', '/agentrt/jobs', {
-      name: 'count the stock',
+      name: '<b>count the stock</b>',
       agentId: 'cpo',
       schedule: { expr: '0 0 1 1 *', tz: 'Europe/Berlin' },
       payload: { message: 'Count.' },
     })) as { id: string }
     const due = new Date(Date.now() - 3_600_000).toISOString()
-    const slot = { job_id: job.id, name: 'count the stock', agent_id: 'cpo', due_at: due, deadline_at: due }
+    const slot = { job_id: job.id, name: '<b>count the stock</b>', agent_id: 'cpo', due_at: due, deadline_at: due }
     const missed = { ...slot, state: 'missed', reason: 'Nothing began in time.', judged_at: due, started_at: null }
     const { context, page, complaints } = await openPage(browser, demo.base, desktop)
     await page.route('**/api/v1/agentrt/slots?*', route => route.fulfill({ json: [missed] }))
     await page.goto('/')
     await signIn(page, demo)
-    const runs = card(page, 'Scheduled runs')
-    await runs.getByRole('img', { name: /1 missed/ }).waitFor()
-    await runs.getByText('Nothing began in time.').waitFor()
+    const row = rows(page, '<b>count the stock</b> did not run')
+    expect(await row.getByRole('link').getAttribute('href')).toBe(`/schedules?job=${job.id}`)
+    expect(await row.getAttribute('data-tone')).toBe('danger')
     expect(await axeFaultsNightly(page)).toEqual([])
-    await runs.getByRole('button', { name: 'Run now: count the stock' }).click()
-    await page.getByText('count the stock started').first().waitFor()
-    const ran = async () => (await call(demo, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
-    await expect.poll(async () => (await ran()).length, { timeout: 60_000 }).toBeGreaterThan(0)
-    // A recovered run has no Run now button.
-    await runs.getByText(/succeeded when it was run again at \d\d:\d\d/).waitFor()
-    await runs.getByRole('img', { name: /1 recovered/ }).waitFor()
-    expect(await runs.getByRole('button', { name: 'Run now: count the stock' }).count()).toBe(0)
+    await call(demo, 'POST', `/agentrt/jobs/${job.id}/run`)
+    await rows(page, '<b>count the stock</b> failed, then recovered').waitFor({ timeout: 60_000 })
     expect(await axeFaultsNightly(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 
-  it('of a standup is told by its cause, leads to its item, and is tried again from there', async () => {
+  it('has a standup that failed, which needs me until a retry', async () => {
     await call(demo, 'POST', '/teams', {
       key: 'ghosts',
       name: 'Ghosts',
@@ -181,23 +171,55 @@ describe('what went wrong', () => {
     const made = { team: 'ghosts', date: '2030-02-01', title: 'Talk of the ghosts' }
     const standup = (await call(demo, 'POST', '/standups', made)) as { id: string }
     await call(demo, 'POST', `/standups/${standup.id}/run`, {})
-    const last = card(page, 'Last standup')
-    await last.getByText('Failed', { exact: true }).waitFor()
-    await last.getByText('has no active agent account').waitFor()
-    const failures = card(page, 'Failures, last 24 hours')
-    const ours = failures.getByRole('listitem').filter({ hasText: 'Talk of the ghosts' })
-    await ours.getByText('once').waitFor()
-    await last.getByRole('button', { name: 'Retry standup' }).click()
+    await rows(page, 'Talk of the ghosts failed').first().waitFor()
+    const needs = card(page, 'Needs you')
+    await needs.getByRole('button', { name: /^Show \d+ new/ }).click()
+    const ours = needs.getByRole('listitem').filter({ hasText: 'Talk of the ghosts' })
+    await ours.getByRole('button', { name: /^Retry standup/ }).click()
     await ours.getByText('2 times').waitFor()
-    await ours.getByRole('link', { name: 'Talk of the ghosts failed' }).click()
+    await ours.getByRole('button', { name: 'Talk of the ghosts failed', exact: true }).click()
     const item = page.getByRole('complementary', { name: 'Inbox item' })
-    await item.getByRole('heading', { name: 'Talk of the ghosts failed' }).waitFor()
-    await item.getByText('Raised 2 times').waitFor()
-    await item.getByRole('button', { name: /^Retry standup: / }).click()
-    await item.getByText('Raised 3 times').waitFor()
-    await expect
-      .poll(() => page.getByRole('button', { name: 'Retry standup: Talk of the ghosts failed' }).count())
-      .toBe(2)
+    await item.getByText('has no active agent account').first().waitFor()
+    await item.getByText('2 times, first').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// A limit that was passed must not look like one of many facts.
+describe('a reached limit', () => {
+  it('is in the summary and in its item, with the current usage, and leads to where it is changed', async () => {
+    const [item] = (await call(demo, 'GET', '/inbox?state=open')) as object[]
+    const limit = { id: 'l', version: 1, scope: 'all', scope_id: '', measure: 'usd', window: 'month', action: 'tell' }
+    const amounts = { amount: '22', allowed: '22', used: '25.83', timezone: 'UTC', measurable: true, unpriced_runs: 0 }
+    const subject = { kind: 'limit', id: 'l', name: '' }
+    const reached = { ...item, kind: 'limit_reached', title: 'Limit reached', detail: 'Usage is $22.07.', subject }
+    const { context, page, complaints } = await openPage(browser, demo.base, desktop)
+    await page.route('**/api/v1/limits', route => route.fulfill({ json: { limits: [{ ...limit, ...amounts }] } }))
+    await page.route('**/api/v1/inbox?*', route => route.fulfill({ json: [reached] }))
+    await page.goto('/')
+    await signIn(page, demo)
+    await card(page, 'Needs you').getByText('Now $25.83 of $22. Runs continue.').waitFor()
+    await page.getByRole('region', { name: 'Status summary' }).getByRole('link', { name: '1 limit reached' }).click()
+    await page.waitForURL('**/spend?part=limits')
+    await page.getByRole('button', { name: 'Stop runs: Everything: $22 per month' }).waitFor()
+    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('the agents', () => {
+  it('show that a run is in progress, then its result, and lead to it', async () => {
+    const { context, page, complaints } = await opened(desktop, '/')
+    await settled(page)
+    const tile = card(page, 'Agents').getByRole('listitem').filter({ hasText: 'CTO' })
+    await tile.getByText(/\$[\d.]+ (today · \d+ runs?|so far)/).waitFor()
+    await call(demo, 'POST', '/agents/cto/messages', { text: 'Which test fails?' })
+    await tile.getByText('Active').waitFor()
+    await tile.getByText('Idle').waitFor({ timeout: 120_000 })
+    await tile.getByRole('link').nth(1).click()
+    await page.waitForURL('**/sessions/agent*cto*')
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -214,9 +236,7 @@ describe('without a gateway', () => {
         await card(page, 'Agents').getByText('No gateway.').waitFor()
         await card(page, 'Agents').getByText('Can’t list agents').waitFor()
         await card(page, 'Needs you').getByText('Nothing needs you').waitFor()
-        await card(page, 'Scheduled runs').getByText('No gateway connected').waitFor()
-        await card(page, 'Last standup').getByText('No standups yet').waitFor()
-        await card(page, 'Failures, last 24 hours').getByText('No failures').waitFor()
+        await card(page, 'Timeline').getByText('Nothing in the last 12 hours').waitFor()
         expect(await page.getByRole('region', { name: 'Status summary' }).textContent()).toBe(
           'Agents unknown, no blocked tasks, no standup yet.',
         )
@@ -236,10 +256,11 @@ describe('without a gateway', () => {
     const { context, page } = await openPage(browser, demo.base, desktop)
     await page.route('**/api/v1/usage?*', route => route.fulfill({ status: 500, body: 'no' }))
     await page.route('**/api/v1/standups?*', route => route.fulfill({ status: 500, body: 'no' }))
+    await page.route('**/api/v1/activity?*', route => route.fulfill({ status: 500, body: 'no' }))
     await page.goto('/')
     await signIn(page, demo)
     await card(page, 'Spend today').getByRole('alert').waitFor()
-    await card(page, 'Last standup').getByRole('alert').waitFor()
+    await card(page, 'Timeline').getByRole('alert').waitFor()
     const sentence = page.getByRole('region', { name: 'Status summary' })
     await sentence.getByText('last standup unknown').waitFor()
     await card(page, 'Agents').getByRole('link', { name: 'CTO' }).waitFor()

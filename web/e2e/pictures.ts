@@ -7,7 +7,7 @@ import { call, type Demo, startDemo } from './demo.ts'
 import { hold } from './run-standup.ts'
 
 const folder = process.env.PICTURES ?? '../bin/pictures'
-/** A name prefix, to take only those. */
+/** Name prefixes, to take only those. */
 const only = process.env.ONLY
 
 /** Name, path, and the selector to wait for. */
@@ -18,16 +18,17 @@ const places: [name: string, path: string, ready: string][] = [
   ['tasks-table', '/tasks?view=table', '[role=row] button'],
   ['task', '/tasks?view=board&task=TASK-7', 'aside h2'],
   ['task-new', '/tasks?new=1', '[role=dialog] input'],
-  ['agents', '/agents', '[role=row] button'],
-  ['agents-tree', '/agents?view=tree', 'main li a'],
+  ['agents', '/agents', 'main dl'],
   ['agent', '/agents/cto', 'main h3'],
+  ['agent-connect', '/agents/cto?connect=1', '[role=dialog] h2'],
   ['standups', '/standups', 'main h2'],
   ['standups-transcript', '/standups?part=transcript', 'main h2'],
-  ['sessions', '/sessions?group=agent', 'main [role=row] a, main h2:not(.sr-only)'],
-  ['sessions-history', '/sessions?show=history', 'main [role=row] a, main h2:not(.sr-only)'],
+  ['sessions', '/sessions', 'main [role=listitem] a, main h2:not(.sr-only)'],
+  ['sessions-archive', '/sessions?show=history', 'main [role=listitem] a, main h2:not(.sr-only)'],
   ['session', '', 'main [role=listitem]'],
   ['spend', '/spend', 'main h2'],
   ['spend-table', '/spend?show=table&by=model&period=today', 'main h2'],
+  ['spend-limits', '/spend?part=limits', 'main h2'],
   ['spend-prices', '/spend?part=prices', 'main h2'],
   ['spend-price', '/spend?part=prices&price=new', '[role=dialog] input'],
   ['schedules', '/schedules', 'main h2:not(.sr-only), [role=row] [role=switch]'],
@@ -36,7 +37,7 @@ const places: [name: string, path: string, ready: string][] = [
   ['settings-account', '/settings/account', 'main form'],
   ['settings-users', '/settings/users', '[data-user]'],
   ['settings-agents', '/settings/agents', '[data-agent]'],
-  ['settings-gateway', '/settings/gateway', '[data-layer=events][data-state=ok]'],
+  ['settings-gateway', '/settings/gateway', '#doctor [data-healthy=true]'],
   ['settings-projects', '/settings/projects', 'main h2'],
   ['settings-teams', '/settings/teams', '[data-team]'],
   ['settings-retention', '/settings/retention', '[data-policy]'],
@@ -58,7 +59,7 @@ async function longest(demo: Demo): Promise<string> {
 
 it('makes a picture of every place', { timeout: 300_000 }, async () => {
   await mkdir(folder, { recursive: true })
-  const demo = await startDemo({ live: true })
+  const demo = await startDemo({ live: true, fresh: true }) // a first start adds a limit
   const browser = await openBrowser()
   try {
     if (!only || only.startsWith('standups')) await hold(demo)
@@ -68,15 +69,23 @@ it('makes a picture of every place', { timeout: 300_000 }, async () => {
         page.screenshot({ path: join(folder, `${what}-${name.replace(' ', '-')}.png`) })
       await page.goto('/')
       await page.getByLabel('Email').waitFor()
-      if (!only) await shoot('login')
+      if (!only || only === 'login') await shoot('login')
       await signIn(page, demo)
       for (const [what, path, ready] of places) {
-        if (only && !what.startsWith(only)) continue
+        if (only && !only.split(',').some(o => what.startsWith(o))) continue
         await page.goto(path || (await longest(demo)))
-        await page.locator(ready).first().waitFor({ timeout: 60_000 })
+        await page.locator(ready).filter({ visible: true }).first().waitFor({ timeout: 60_000 })
         await page.waitForLoadState('domcontentloaded')
-        await page.waitForTimeout(250)
+        await page.waitForTimeout(500)
         await shoot(what)
+      }
+      if (!only || only === 'palette') {
+        await page.goto('/tasks')
+        await page.locator('article').first().waitFor()
+        await page.keyboard.press('Control+k')
+        await page.getByRole('dialog').getByRole('combobox').fill('cert')
+        await page.getByRole('option').nth(3).waitFor()
+        await shoot('palette')
       }
       if (!only || only.startsWith('standups')) {
         await page.goto('/standups')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, isWhole, looks, phone, sizes } from './browser.ts'
 import { call } from './demo.ts'
-import { choose } from './fields.ts'
+import { choose, chosen } from './fields.ts'
 import { demo, opened, setUp } from './fixture.ts'
 
 interface Job {
@@ -28,6 +28,67 @@ const make = (name: string, more: object = {}) =>
 const read = (id: string) => call(demo, 'GET', `/agentrt/jobs/${id}`) as Promise<Job>
 const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 
+// A job that failed or missed a run must be found at once, and started from where it is found.
+describe('a job with trouble', () => {
+  it('comes first, with its reason and a button, and the counts show only such jobs', async () => {
+    await make('calm')
+    const { context, page, complaints } = await opened(desktop, '/schedules')
+    await row(page, 'calm').waitFor()
+    const names = () =>
+      page.locator('[data-row] [data-task]').evaluateAll(all => all.map(e => e.getAttribute('data-task')))
+    const failing = page.getByRole('button', { name: '1 failing' })
+    await failing.waitFor()
+    expect((await names())[0]).toBe('Check the backup')
+    await row(page, 'Check the backup').locator('bdi', { hasText: 'no clean machine available' }).waitFor()
+    await failing.click()
+    await page.waitForURL('**show=failing**')
+    await expect.poll(names).toEqual(['Check the backup'])
+    await page.getByRole('button', { name: '1 missed in 24 h' }).click()
+    await expect.poll(names).toEqual(['Morning numbers'])
+    await row(page, 'Morning numbers').locator('bdi', { hasText: 'The runtime did not start it' }).waitFor()
+    await row(page, 'Morning numbers').getByRole('button', { name: 'Run now' }).click()
+    await page.getByText('Morning numbers started').waitFor()
+    // It is no longer missed once it has succeeded.
+    await page.getByText('None missed in 24 h').waitFor({ timeout: 60_000 })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is told of on top of its panel, with its runs, their length and their cost', async () => {
+    const jobs = (await call(demo, 'GET', '/agentrt/jobs')) as Job[]
+    const id = jobs.find(j => j.name === 'Check the backup')?.id
+    const { context, page, complaints } = await opened(desktop, `/schedules?job=${id}`)
+    const panel = page.locator('aside[aria-label="Check the backup"]')
+    const trouble = panel.getByRole('region', { name: 'Last failure' })
+    await trouble.getByText('no clean machine available').waitFor()
+    await panel
+      .getByText(/^\d+ (s|min) · \$0\.\d+$/)
+      .first()
+      .waitFor()
+    await trouble.getByRole('link', { name: 'Open run' }).click()
+    await page.waitForURL('**/sessions/**')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('can be one that runs once', async () => {
+    const { context, page, complaints } = await opened(desktop, '/schedules?form=new')
+    const dialog = page.getByRole('dialog', { name: 'New job' })
+    await dialog.getByLabel('Name', { exact: true }).fill('move the office')
+    await choose(dialog.getByLabel('Runs'), 'once')
+    await dialog.getByLabel('Day', { exact: true }).fill('2999-06-01')
+    await dialog.getByLabel('Time', { exact: true }).fill('09:30')
+    await dialog.getByText('Sat 1 Jun, 09:30').waitFor()
+    await choose(dialog.getByLabel('Agent', { exact: true }), 'cto')
+    await dialog.getByLabel('Message to the agent').fill('Move.')
+    await dialog.getByRole('button', { name: 'Create job' }).click()
+    const panel = page.locator('aside[aria-label="move the office"]')
+    await panel.getByText(/^Once, .*1 Jun 2999, 09:30/).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 describe('the daily standup', () => {
   it('is added from the template, run at once, and its run is told of', async () => {
     const jobs = (await call(demo, 'GET', '/agentrt/jobs')) as Job[]
@@ -37,26 +98,32 @@ describe('the daily standup', () => {
     expect(await axeFaultsNightly(page)).toEqual([])
 
     // By keyboard only.
-    await page.getByRole('button', { name: 'Add daily standup' }).focus()
+    await page.getByRole('button', { name: 'Schedule daily standup' }).focus()
     await page.keyboard.press('Enter')
-    const dialog = page.getByRole('dialog', { name: 'Daily standup' })
+    const dialog = page.getByRole('dialog', { name: 'Schedule daily standup' })
     await dialog.getByText('on weekdays at 09:00').waitFor()
     expect(await axeFaultsNightly(page)).toEqual([])
+    // The form of the times is chosen by its first letters.
+    await dialog.getByLabel('Runs').focus()
+    await page.keyboard.type('cu')
     await dialog.getByLabel('Cron expression').fill('nine')
-    await page.keyboard.press('Enter')
     await dialog.getByRole('alert').first().waitFor()
     await dialog.getByLabel('Cron expression').fill('30 8 * * 1-5')
     await dialog.getByText('on weekdays at 08:30').waitFor()
-    await dialog.getByLabel('Time zone').fill('Asia/Tokyo')
+    await expect.poll(() => dialog.getByRole('alert').count()).toBe(0)
+    await dialog.getByLabel('Time zone').fill('toky')
+    await page.getByRole('option', { name: 'Asia/Tokyo' }).waitFor()
+    expect(await axeFaultsNightly(page)).toEqual([])
+    await page.keyboard.press('Enter')
+    expect(await dialog.getByLabel('Time zone').inputValue()).toBe('Asia/Tokyo')
+    await dialog.getByText('Next runs, in your time (Europe/Berlin)').waitFor()
     await page.keyboard.press('Enter')
 
     await page.getByRole('heading', { name: 'daily-standup' }).waitFor()
     const panel = page.locator('aside[aria-label="daily-standup"]')
     await panel.getByText('WARDROOM_API_KEY', { exact: true }).waitFor()
-    await panel.getByRole('columnheader', { name: 'Time in Asia/Tokyo' }).waitFor()
-    await panel.getByRole('columnheader', { name: 'Your time (Europe/Berlin)' }).waitFor()
-    await expect.poll(() => panel.getByRole('row').count()).toBe(11)
-    await page.getByRole('button', { name: 'Add daily standup' }).waitFor({ state: 'detached' })
+    await panel.getByText('On weekdays at 08:30 in Asia/Tokyo').waitFor()
+    await page.getByRole('button', { name: 'Schedule daily standup' }).waitFor({ state: 'detached' })
 
     await panel.getByRole('button', { name: 'Run now' }).click()
     await page.getByText('daily-standup started').waitFor()
@@ -76,7 +143,10 @@ describe('a job', () => {
     const panel = page.locator('aside[aria-label="weekly-report"]')
     await panel.getByRole('button', { name: 'Edit job' }).click()
     const dialog = page.getByRole('dialog', { name: 'Edit weekly-report' })
-    await dialog.getByLabel('Cron expression').fill('0 10 * * 1')
+    // The expression fits a form, so it opens there.
+    expect(await chosen(dialog.getByLabel('Runs'))).toBe('weekly')
+    await dialog.getByLabel('Time', { exact: true }).fill('10:00')
+    await dialog.getByText('on Mondays at 10:00').waitFor()
     await dialog.getByLabel('Message to the agent').fill('Write the weekly report.\nTell the COO.')
     await dialog.getByRole('button', { name: 'Review changes' }).click()
     await dialog.getByRole('cell', { name: '0 7 * * 1', exact: true }).waitFor()
@@ -170,7 +240,8 @@ describe('a job', () => {
     const dialog = page.getByRole('dialog', { name: 'New job' })
     const name = dialog.getByLabel('Name', { exact: true })
     await name.fill('<b>hourly</b> \u202Elook')
-    await dialog.getByLabel('Cron expression').fill('*/20 * * * *')
+    await choose(dialog.getByLabel('Runs'), 'minutes')
+    await choose(dialog.getByLabel('Every', { exact: true }), '20')
     await dialog.getByText('every 20 minutes').waitFor()
     await choose(dialog.getByLabel('Agent', { exact: true }), 'cmo')
     await dialog.getByLabel('Message to the agent').fill('Look at the inbox.')
@@ -183,9 +254,30 @@ describe('a job', () => {
     await dialog.getByRole('button', { name: 'Create job' }).click()
     await page.locator('aside h2', { hasText: '<b>hourly</b>' }).waitFor()
     expect(await page.locator('aside h2 b').count()).toBe(0)
-    await page.locator('aside').getByText('No upcoming runs').waitFor()
+    await page.locator('aside dd').getByText('Off', { exact: true }).waitFor()
     expect(await axeFaultsNightly(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('422'))).toEqual([])
+    await context.close()
+  })
+
+  it('makes a task in each run, which leads back to it', async () => {
+    const job = await make('weekly numbers')
+    const { context, page, complaints } = await opened(desktop, `/schedules?job=${job.id}&form=edit`)
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Task for each run').fill('Collect the numbers')
+    await choose(dialog.getByLabel('Priority of the task'), 'high')
+    expect(await axeFaultsNightly(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Review changes' }).click()
+    await dialog.getByRole('cell', { name: 'Collect the numbers' }).waitFor()
+    await dialog.getByRole('button', { name: 'Save changes' }).click()
+    const panel = page.locator('aside[aria-label="weekly numbers"]')
+    await panel.getByText('Collect the numbers').waitFor()
+    await call(demo, 'POST', `/agentrt/jobs/${job.id}/run`)
+    await page.goto('/tasks?view=table&q=Collect+the+numbers')
+    await page.getByRole('button', { name: 'Collect the numbers' }).first().click()
+    await page.locator('aside').getByRole('link', { name: 'weekly numbers' }).click()
+    await panel.getByText('Collect the numbers').waitFor()
+    expect(complaints).toEqual([])
     await context.close()
   })
 })
@@ -197,9 +289,8 @@ describe.each(sizes)('schedules, %s', (_, look) => {
     for (const [path, ready] of [
       ['/schedules', '[role=row] [role=switch]'],
       ['/schedules?show=failing', 'main h2'],
-      [`/schedules?job=${job.id}`, 'aside table'],
+      [`/schedules?job=${job.id}`, 'aside [role=tabpanel]'],
       [`/schedules?job=${job.id}&tab=slots`, 'aside [role=tabpanel]'],
-      [`/schedules?job=${job.id}&tab=runs`, 'aside [role=tabpanel]'],
       [`/schedules?job=${job.id}&form=edit`, '[role=dialog] input'],
       [`/schedules?job=${job.id}&form=delete`, '[role=dialog] button'],
       ['/schedules?form=new', '[role=dialog] input'],

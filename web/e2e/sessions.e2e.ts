@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, looks, nightly, phone, sizes } from './browser.ts'
 import { call } from './demo.ts'
+import { choose } from './fields.ts'
 import { demo, opened, setUp } from './fixture.ts'
 
 const hostile =
@@ -56,28 +57,74 @@ setUp({
 const history = async (): Promise<string | undefined> =>
   ((await call(demo, 'GET', '/sessions?q=zebra')) as { id: string; messages: number }[]).find(s => s.messages > 1)?.id
 
+const rows = (page: Page) => page.locator('main [role=listitem]')
 const steps = (page: Page) => page.locator('section[aria-label="Transcript"] [data-index]')
 const live = (page: Page) => page.getByRole('banner').getByText('Live', { exact: true })
 
 describe.each(sizes)('sessions, %s', (_, look) => {
-  it('have no fault that axe knows: live, grouped, history, one, its table, an archived one, none', async () => {
+  it('have no fault that axe knows: recent, archive, one, an archived one, none', async () => {
     const { context, page, complaints } = await opened(look, '/sessions')
     for (const [path, ready] of [
-      ['/sessions', '[role=row] a'],
-      ['/sessions?group=agent', '[role=row] a'],
+      ['/sessions', 'main [role=listitem] a'],
       ['/sessions?q=nothing-has-this-name', 'main h2:not(.sr-only)'],
-      ['/sessions?show=history', '[role=row] a'],
+      ['/sessions?show=history', 'main [role=listitem] a'],
       [`/sessions/${key}`, '[data-index]'],
-      [`/sessions/${key}?strip=table`, 'main table'],
       [`/sessions/${archived}`, '[data-index]'],
       ['/sessions/agent:cto:nobody-has-this', 'main h2'],
     ] as const) {
       await page.goto(path)
-      await page.locator(ready).first().waitFor()
+      await page.locator(ready).filter({ visible: true }).first().waitFor()
       expect(await axeFaults(page), path).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
+    await context.close()
+  })
+})
+
+// The list must say what runs now, and let it be stopped, on every screen.
+describe('the list', () => {
+  it.each([
+    ['1280 px', { theme: 'light', width: 1280, height: 800 }],
+    ['360 px', phone],
+  ] as const)(
+    'has what is active on top, with a whole stop button, and moves it down when stopped: %s',
+    async (_, look) => {
+      const title = `Watch the queue at ${look.width} px`
+      const mine = await handOver(title)
+      for (let i = 0; i < 8; i++) await tell(mine, `And **again**, ${i}`)
+      const { context, page, complaints } = await opened(look, '/sessions')
+      const row = rows(page).filter({ has: page.getByRole('link', { name: title }) })
+      const stop = row.getByRole('button', { name: /^Stop session/ })
+      const box = await stop.boundingBox()
+      expect((box?.x ?? 0) + (box?.width ?? 9999)).toBeLessThanOrEqual(look.width)
+      expect(await stop.evaluate(e => e.scrollWidth <= e.clientWidth)).toBe(true)
+      expect(await row.innerText()).not.toContain('**')
+      await stop.click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Stop session', exact: true }).click()
+      await stop.waitFor({ state: 'detached' })
+      await expect.poll(() => row.innerText(), soon).toContain('Stopped')
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+  )
+
+  it('never shows Markdown, folds the runs of a job, and filters behind one button', async () => {
+    const { context, page, complaints } = await opened(desktop, '/sessions?kind=cron')
+    await rows(page).getByRole('link').first().waitFor()
+    expect(await page.locator('main').innerText()).not.toMatch(/\*\*|```/)
+    const runs = page.getByRole('button', { name: /\d runs/ }).first()
+    await runs.click()
+    await page.waitForURL(/jobs=/)
+    expect(await runs.getAttribute('aria-expanded')).toBe('true')
+    await page.getByRole('button', { name: /^Filters/ }).click()
+    await choose(page.getByLabel('Started by'), 'subagent')
+    await page.waitForURL(/kind=subagent/)
+    await expect.poll(() => rows(page).getByText('Started by Main session').count(), soon).toBeGreaterThan(2)
+    expect(await rows(page).getByRole('link', { name: 'Main session' }).count()).toBeGreaterThan(2)
+    await page.getByRole('button', { name: 'Clear filters' }).first().click()
+    await page.waitForURL(url => !url.search.includes('kind'))
+    expect(complaints).toEqual([])
     await context.close()
   })
 })
@@ -173,13 +220,13 @@ describe('a session', () => {
     await context.close()
   })
 
-  it('is found by the words that were said, in the history and by the palette', async () => {
+  it('is found by the words that were said, in the archive and by the palette', async () => {
     const { context, page, complaints } = await opened(desktop, '/sessions?show=history')
-    await page.getByLabel('Words in the transcript').fill('zebras')
+    await page.getByLabel('Search transcripts').fill('zebras')
     await page.waitForURL('**/sessions?show=history&q=zebras')
-    await page.getByRole('row').getByRole('link').first().waitFor()
+    await rows(page).getByRole('link').first().waitFor()
     await page.reload()
-    await page.getByRole('row').getByRole('link').first().click()
+    await rows(page).getByRole('link').first().click()
     await page.waitForURL(`**/sessions/${archived}`)
     await steps(page).getByText('Count the zebras').waitFor()
     // The job's message contained a password.
@@ -211,21 +258,19 @@ describe('a viewer', () => {
       email: 'eve@example.com',
       password,
     })
-    await page.getByRole('row').getByRole('link').first().waitFor()
+    await rows(page).getByRole('link').first().waitFor()
     await page.getByText('Only the owner and admins can send messages and stop sessions.').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('k')
-    const first = page.locator('[data-row]').first()
-    await expect.poll(() => first.evaluate(e => e.contains(document.activeElement)), soon).toBe(true)
+    const focused = () => page.evaluate(() => document.activeElement?.closest('[data-row]') !== null)
+    await expect.poll(focused, soon).toBe(true)
     await page.goto(`/sessions/${key.toUpperCase()}`)
     await steps(page).first().waitFor()
     await page.getByText('Your role (user)').waitFor()
     expect(await page.getByLabel('Message CTO').count()).toBe(0)
     expect(await page.getByRole('button', { name: /^Stop/ }).count()).toBe(0)
-    // The rows of the table view lead to their steps.
-    await page.getByRole('button', { name: 'Table view' }).click()
-    await page.waitForURL('**strip=table')
-    await page.getByRole('button', { name: 'Go to: To the agent' }).first().click()
+    // The timeline is moved by keys.
+    await page.getByRole('slider').press('Home')
     await page.getByText('Start of session', { exact: true }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
@@ -248,6 +293,7 @@ function madeUp(n: number): Record<string, unknown> {
       arguments_cut: 0,
       result: `${hostile}\n[masked:jwt]`.repeat(5),
       result_cut: 12,
+      ended_at: new Date(Date.parse(at) + 2000).toISOString(),
     },
   }
   const text = {
@@ -301,12 +347,8 @@ describe('a transcript', () => {
     await withMessages(page, 40)
     await page.goto(`/sessions/${key}`)
     await steps(page).last().waitFor()
-    await page
-      .getByRole('button', { name: /command, called/ })
-      .last()
-      .click()
     await page.getByRole('button', { name: /^exec/ }).last().click()
-    await page.getByRole('region', { name: 'Result' }).first().waitFor()
+    await page.getByRole('group', { name: 'Result' }).first().waitFor()
     await page.getByText('redacted: jwt').first().waitFor()
     await page.getByText('12 characters omitted').first().waitFor()
     expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)
@@ -318,6 +360,46 @@ describe('a transcript', () => {
     await page.goto('/sessions')
     await page.getByText('Nightly zebra count').first().waitFor()
     expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('has a timeline, shows how each call went, and is searched by keys', async () => {
+    const { context, page, complaints } = await opened(desktop, '/sessions')
+    await withMessages(page, 900)
+    await page.goto(`/sessions/${key}`)
+    await steps(page).last().waitFor()
+    const timeline = page.getByRole('region', { name: 'Timeline' })
+    await timeline.locator('[data-kind=error]').first().waitFor()
+    expect(await timeline.getByText(/\d\d:\d\d/).count()).toBeGreaterThan(0)
+    await steps(page).getByText('OK', { exact: true }).last().waitFor()
+    await steps(page).getByText('2 s', { exact: true }).last().waitFor()
+
+    // All messages are searched, also those that are not loaded yet.
+    await page.keyboard.press('Control+f')
+    const field = page.getByLabel('Find in transcript')
+    await expect.poll(() => field.evaluate(e => e === document.activeElement)).toBe(true)
+    await field.fill('Row 50.')
+    await page.locator('output', { hasText: /^1 of 1$/ }).waitFor()
+    await steps(page)
+      .getByText(/^Row 50\./)
+      .waitFor()
+    await field.fill('make unit')
+    await page.locator('output', { hasText: /^(\d{2,}) of \1$/ }).waitFor() // not the 1 of 1 before
+    await page.keyboard.press('Enter')
+    await page.locator('output', { hasText: /^1 of/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.locator('output', { hasText: /^2 of/ }).waitFor()
+    const marked = () => page.evaluate(() => [...(CSS.highlights.get('found-now') ?? [])].map(String))
+    await expect.poll(marked, soon).toEqual(['make unit'])
+    expect(await axeFaultsNightly(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    expect(await field.count()).toBe(0)
+    await expect.poll(() => page.evaluate(() => CSS.highlights.size)).toBe(0)
+
+    // A click on the timeline goes to that time.
+    await timeline.getByRole('slider').click({ position: { x: 3, y: 10 } })
+    await page.getByText('Start of session', { exact: true }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -385,7 +467,7 @@ describe('a transcript', () => {
 
 // An unavailable runtime must not look idle.
 describe('without a gateway', () => {
-  it('the live view says so and leads to the settings, and the history goes on', async () => {
+  it('the live view says so and leads to the settings, and the archive goes on', async () => {
     const { context, page, complaints } = await opened(looks['dark desktop'], '/sessions?show=history')
     const away = {
       status: 503,
@@ -406,8 +488,8 @@ describe('without a gateway', () => {
     await page.goto(`/sessions/${key}`)
     await page.getByRole('link', { name: 'Open gateway settings' }).waitFor()
     expect(await axeFaultsNightly(page)).toEqual([])
-    await page.getByRole('link', { name: 'Open history' }).click()
-    await page.getByRole('row').getByRole('link').first().click()
+    await page.getByRole('link', { name: 'Open archive' }).click()
+    await rows(page).getByRole('link').first().click()
     await steps(page).first().waitFor()
     expect(complaints.filter(c => !c.includes('503'))).toEqual([])
     await context.close()

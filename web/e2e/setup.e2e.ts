@@ -22,7 +22,7 @@ describe('the first start', () => {
     const { base, link } = service
     const { context, page, complaints } = await openPage(browser, base, desktop)
     await page.goto('/')
-    await page.getByText('Wardroom has no owner yet').waitFor()
+    await page.getByText('No owner yet').waitFor()
     expect(await axeFaults(page)).toEqual([])
 
     await page.goto(link)

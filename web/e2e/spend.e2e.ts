@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
-import { csvTotal, readCsv } from '../src/spend/csv.ts'
 import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, looks, sizes } from './browser.ts'
+import { csvTotal, readCsv } from './csv.ts'
 import { call } from './demo.ts'
-import { choose, chosen } from './fields.ts'
+import { choose } from './fields.ts'
 import { demo, opened, setUp } from './fixture.ts'
 
 const viewer = { email: 'viewer@example.com', password: 'four random words again' }
@@ -48,7 +48,9 @@ async function column(page: Page, table: string, id: string): Promise<bigint[]> 
 const sum = (list: readonly bigint[]) => list.reduce((a, b) => a + b, 0n)
 
 async function download(page: Page, name: string): Promise<string> {
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])
+  await page.getByRole('button', { name: 'Options' }).click()
+  const item = page.getByRole('menuitem', { name, exact: true })
+  const [file] = await Promise.all([page.waitForEvent('download'), item.click()])
   return readFile(await file.path(), 'utf8')
 }
 
@@ -96,10 +98,10 @@ describe('a table that is wider than the screen', () => {
     await scroller.evaluate(e => e.scrollTo({ left: e.scrollWidth }))
     await expect.poll(() => more('right').count()).toBe(0)
 
-    const names = scroller.getByRole('rowheader')
+    const names = scroller.getByRole('rowheader').locator('bdi')
     await expect.poll(async () => (await names.allTextContents()).join('\n')).toMatch(/^TASK-\d+ \p{L}+/mu)
     for (const name of await names.allTextContents()) expect(name).not.toMatch(/agent:|[0-9a-f]{8}-[0-9a-f]{4}/)
-    const link = names.first().getByRole('link')
+    const link = scroller.getByRole('rowheader').first().getByRole('link')
     expect(await link.getAttribute('title')).toMatch(/^agent:/)
     await link.click()
     await page.waitForURL('**/sessions/agent*')
@@ -124,11 +126,11 @@ describe('the numbers', () => {
       .toBe(true)
     await expect
       .poll(async () => {
-        const file = await download(page, 'Download CSV: By agent')
-        return csvTotal(file).cost - (await total(page))
+        const file = await download(page, 'By agent')
+        return csvTotal(file) - (await total(page))
       })
       .toBe(0n)
-    const [head = [], ...rows] = readCsv(await download(page, 'Download CSV: By agent'))
+    const [head = [], ...rows] = readCsv(await download(page, 'By agent'))
     expect(head.slice(0, 2)).toEqual(['agent', 'runs'])
     const names = page.getByRole('table', { name: 'By agent', exact: true }).locator('tbody tr')
     expect(await names.evaluateAll(list => list.map(r => r.getAttribute('data-row')))).toEqual(
@@ -136,8 +138,7 @@ describe('the numbers', () => {
     )
     await expect
       .poll(async () => {
-        const [first = [], ...lines] = readCsv(await download(page, 'Download CSV: Over time'))
-        return lines.reduce((n, l) => n + nano(l[first.indexOf('cost_usd')] ?? '0'), 0n) - (await total(page))
+        return csvTotal(await download(page, 'Over time')) - (await total(page))
       })
       .toBe(0n)
     expect(complaints).toEqual([])
@@ -152,27 +153,92 @@ describe('the numbers', () => {
         total: object
         series: object[]
         groups: object[]
+        bars: { groups: object[] }[]
       }
       const none = (of: object) => ({ ...of, cost_usd: null, estimated_usd: '0', runs: 4, unpriced_runs: 4 })
       Object.assign(report, {
         total: none(report.total),
         series: report.series.map(none),
         groups: report.groups.map(none),
+        bars: report.bars.map(b => ({ ...b, groups: b.groups.map(none) })),
       })
       await route.fulfill({ response: answer, json: report })
     })
     await page.goto('/spend?by=model')
     await page.locator('[data-total]').getByText('unpriced').waitFor()
-    await page.getByText('4 of 4 runs').waitFor()
+    const line = page.getByText('Unpriced: 4 runs have no known price and are not in the total.')
+    await line.waitFor()
     expect(await page.locator('[data-bar]').first().getAttribute('aria-label')).toContain('unpriced')
     expect(await axeFaultsNightly(page)).toEqual([])
-    await page
-      .getByRole('table', { name: 'By model', exact: true })
-      .getByRole('link', { name: 'Set prices' })
-      .first()
-      .click()
-    await page.getByRole('dialog', { name: 'Add price' }).waitFor()
+    await line.getByRole('link', { name: 'Set prices' }).click()
+    await page.getByRole('listitem').filter({ hasText: 'demo-1' }).getByRole('button', { name: 'Set price' }).click()
+    await page.getByRole('dialog', { name: 'New price' }).waitFor()
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toMatch(/^demo-/)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+// The comparison and the forecast must be those of the API, and the parts of a bar its own.
+describe('the first look', () => {
+  it('says how the period compares, where the month goes, and what a bar consists of', async () => {
+    const { context, page, complaints } = await opened(desktop, '/spend')
+    await page.route(/\/api\/v1\/usage\?/, async route => {
+      const answer = await route.fetch()
+      const report = (await answer.json()) as { total: { cost_usd: string }; from: string; to: string; zone: string }
+      const before = Number(report.total.cost_usd) * 2
+      const previous = { ...report.total, from: '2026-01-01T00:00:00Z', to: report.from, cost_usd: before.toFixed(9) }
+      const month = { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z', so_far_usd: '20', per_day_usd: '1.5' }
+      await route.fulfill({ json: { ...report, previous, forecast: { ...month, days: 7, cost_usd: '38.4' } } })
+    })
+    await page.goto('/spend')
+    await page.getByText('50% less than the 7 days before').waitFor()
+    await page.getByText('about $38').waitFor()
+    await page.getByText('by 31 Jan').waitFor()
+    await page.getByRole('button', { name: 'About: January forecast' }).click()
+    await page.getByText('$20.00 so far this month, plus $1.50 a day for the rest').waitFor()
+    expect(await axeFaultsNightly(page)).toEqual([])
+    await page.keyboard.press('Escape')
+
+    const bar = page.locator('[data-bar]').last()
+    await bar.focus()
+    const card = page.locator('[data-readout]')
+    const [, whole = '', parts = ''] = /: (\$[\d.]+)\. (.*)$/.exec((await bar.getAttribute('aria-label')) ?? '') ?? []
+    expect(await card.textContent()).toContain(whole)
+    for (const part of parts.split(', ')) expect(await card.textContent()).toContain(part.split(' ').at(-1))
+    await page.keyboard.press('Escape')
+    await card.waitFor({ state: 'detached' })
+    await bar.hover()
+    await card.waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('leads from each row to its thing', async () => {
+    const { context, page, complaints } = await opened(desktop, '/spend')
+    for (const [by, where] of [
+      ['agent', /\/agents\/c/],
+      ['task', /\/tasks\?task=TASK-/],
+      ['job', /\/schedules\?job=/],
+    ] as const) {
+      await page.goto(`/spend?period=days&by=${by}`)
+      const link = page
+        .getByRole('table', { name: `By ${by}`, exact: true })
+        .getByRole('link')
+        .first()
+      // A title or a name, not an ID.
+      expect(await link.textContent()).toMatch(/[A-Za-z]{3}/)
+      await link.click()
+      await page.waitForURL(where)
+    }
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('has the chart within the first screen of a phone', async () => {
+    const { context, page, complaints } = await opened(looks['dark phone'], '/spend')
+    const chart = await page.locator('svg[role=group]').boundingBox()
+    expect((chart?.y ?? 0) + (chart?.height ?? 0)).toBeLessThan(740)
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -180,20 +246,22 @@ describe('the numbers', () => {
 
 describe('the address', () => {
   it('keeps period, zone and everything else over a reload and the way back', async () => {
-    const { context, page, complaints } = await opened(desktop, '/spend')
+    const { context, page, complaints } = await opened(desktop, '/spend?zone=Asia/Tokyo')
     await page.getByRole('button', { name: 'Month' }).click()
-    await choose(page.getByLabel('Time zone'), 'Asia/Tokyo')
     await choose(page.getByLabel('Group by', { exact: true }), 'source')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Table', exact: true }).click()
     await page.waitForURL(u => u.search.includes('zone=Asia/Tokyo') && u.search.includes('show=table'))
     await page.reload()
     await page.getByRole('table', { name: 'By source', exact: true }).waitFor()
-    expect(await chosen(page.getByLabel('Time zone'))).toBe('Asia/Tokyo')
+    await page.getByText('· Asia/Tokyo').waitFor()
     expect(await page.getByRole('button', { name: 'Month' }).getAttribute('aria-pressed')).toBe('true')
-    await page.goBack()
+    await page.getByRole('button', { name: 'Options' }).click()
+    await page.getByRole('menuitem', { name: /\(Wardroom\)/ }).click()
     await page.waitForURL(u => !u.search.includes('zone='))
-    expect(await page.getByRole('button', { name: 'Month' }).getAttribute('aria-pressed')).toBe('true')
+    await page.getByText('· Asia/Tokyo').waitFor({ state: 'detached' })
+    await page.goBack()
+    await page.getByText('· Asia/Tokyo').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -201,10 +269,7 @@ describe('the address', () => {
   it('with a zone that there is not shows the days of the service', async () => {
     const { context, page } = await opened(desktop, '/spend?zone=Mars/Phobos')
     await page.locator('[data-bar]').first().waitFor()
-    const zone = page.getByLabel('Time zone')
-    expect(await zone.textContent()).toContain('(Wardroom)')
-    await choose(zone, 'Asia/Tokyo')
-    await page.waitForURL(url => url.searchParams.get('zone') === 'Asia/Tokyo')
+    expect(await page.locator('main').textContent()).not.toContain('Mars')
     await context.close()
   })
 })
@@ -250,25 +315,24 @@ describe('the prices', () => {
   it('are changed by the owner, who is told when somebody was faster', async () => {
     await call(demo, 'PUT', '/prices', { prices: table })
     const { context, page, complaints } = await opened(desktop, '/spend?part=prices')
-    await page.getByRole('button', { name: 'Add price' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Add price' })
+    await page.getByRole('button', { name: 'New price' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New price' })
     await dialog.getByRole('combobox', { name: 'Model' }).fill('demo-2')
     await dialog.getByRole('combobox', { name: 'Provider' }).fill('demo')
     await dialog.getByLabel('Input').fill('1,5')
     await dialog.getByLabel('Output').fill('5')
     await dialog.getByLabel('Cache read').fill('0.1')
     await dialog.getByLabel('Cache write').fill('1.25')
-    await dialog.getByLabel('Other').fill('0')
-    await dialog.getByRole('button', { name: 'Save price' }).click()
+    await dialog.getByRole('button', { name: 'Create price' }).click()
     await dialog.getByText('Enter dollars').waitFor()
     await dialog.getByLabel('Input').fill('1.5')
     // Someone else saves first.
     await call(demo, 'PUT', '/prices', { prices: [...table, { ...table[0], from: '2026-12-01', input: '2' }] })
-    await dialog.getByRole('button', { name: 'Save price' }).click()
+    await dialog.getByRole('button', { name: 'Create price' }).click()
     await dialog.getByText('Someone else changed the prices').waitFor()
     expect(await dialog.getByLabel('Input').inputValue()).toBe('1.5')
     expect(await axeFaultsNightly(page)).toEqual([])
-    await dialog.getByRole('button', { name: 'Save price' }).click()
+    await dialog.getByRole('button', { name: 'Create price' }).click()
     await dialog.waitFor({ state: 'detached' })
     const now = (await call(demo, 'GET', '/prices')) as { prices: { model: string; from: string; input: string }[] }
     expect(now.prices.map(p => [p.model, p.from, p.input])).toEqual([
@@ -319,7 +383,7 @@ describe('hostile names', () => {
 
 describe('what today costs', () => {
   it('grows while one looks, in the bar, the total, the bars and the table, without a reload', async () => {
-    const { context, page, complaints } = await opened(desktop, '/spend?period=today&by=task')
+    const { context, page, complaints } = await opened(desktop, '/spend?period=today&by=task&show=table')
     await page.locator('[data-total] data').waitFor()
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     const before = await total(page)
@@ -339,29 +403,35 @@ describe('what today costs', () => {
 
   it('says beside it what runs that go on have used so far, on Now, its tiles and here', async () => {
     const { context, page, complaints } = await opened(desktop, '/settings')
+    const tokens = { input: 1, output: 0, cache_read: 0, cache_write: 0, other: 0 }
     const run = (agent_id: string, cost_usd: string | null) => ({
       ...{ agent_id, cost_usd, run_id: agent_id, session_key: `agent:${agent_id}:main`, source: 'human' },
-      ...{ cost_complete: cost_usd !== null, as_of: new Date().toISOString() },
+      ...{ cost_complete: cost_usd !== null, as_of: new Date().toISOString(), estimated_usd: '0', tokens },
     })
-    let runs = [run('cto', '12.5'), run('cpo', null)]
+    let runs = [run('cto', '500'), run('cpo', null)] // much more than all else
     await page.route('**/api/v1/usage/going', route =>
       route.fulfill({ json: { as_of: new Date().toISOString(), runs } }),
     )
-    await page.getByRole('link', { name: 'Now', exact: true }).click()
+    await page.goto('/') // anew: the bar of the page before has asked already
     const beside = page.locator('[data-going]')
-    await beside.waitFor()
-    expect(await beside.textContent()).toMatch(/^\+ \$12\.50 \+ 1 unpriced so far in 2 active runs, .* ago$/)
+    expect(await beside.textContent()).toBe('Includes $500.00 + 1 unpriced so far in active runs')
     const tiles = page.getByRole('region', { name: 'Agents' })
-    await tiles.getByText('+ $12.50 so far').waitFor()
-    await tiles.getByText('+ unpriced so far').waitFor()
+    await tiles.getByText(/^\$50\d\.\d\d today · .*1 active$/).waitFor()
+    await tiles.getByText(/unpriced today · .*1 active$/).waitFor()
     expect(await axeFaultsNightly(page)).toEqual([])
-
     await page.getByRole('link', { name: 'Spend', exact: true }).first().click()
-    await beside.getByRole('link', { name: '2 active runs' }).waitFor()
+    await beside.getByRole('link', { name: 'active runs' }).waitFor()
+    const bar = page.getByRole('banner')
+    await bar.getByText(/^\$50\d\.\d\d \+ 1 unpriced today$/).waitFor()
     await page.getByText('Today', { exact: true }).click()
-    await beside.waitFor()
+    await expect.poll(async () => sum(await column(page, 'By agent', 'cost')) - (await total(page))).toBe(0n)
     expect(await axeFaultsNightly(page)).toEqual([])
+    const withActive = await total(page)
     runs = []
+    await page.goto('/spend?period=today')
+    await page.locator('[data-total] data').waitFor()
+    await expect.poll(async () => withActive - (await total(page))).toBe(nano('500'))
+    expect(await beside.count()).toBe(0)
     await page.goto('/spend?period=days&from=2026-01-01&to=2026-01-02')
     await page.getByText(/^Tracking started on/).waitFor()
     expect(await beside.count()).toBe(0)
@@ -385,4 +455,46 @@ describe('what today costs', () => {
     expect(complaints).toEqual([])
     await context.close()
   })
+})
+
+// A limit helps only where people see it before it is reached.
+describe('limits', () => {
+  type Limits = { limits: { id: string }[] }
+  const removeAll = async () => {
+    for (const { id } of ((await call(demo, 'GET', '/limits')) as Limits).limits)
+      await call(demo, 'DELETE', `/limits/${id}`)
+  }
+
+  it.each(sizes)(
+    'start with one click, and their headroom is on Now, the agent, and in the chart, %s',
+    async (_, look) => {
+      const { context, page, complaints } = await opened(look, '/spend?part=limits')
+      await page.getByRole('button', { name: /^Warn at \$\d+ a day and \$\d+ a run$/ }).click()
+      await page.getByText(/^Everything: \$\d+ per run$/).waitFor()
+      expect(await axeFaults(page)).toEqual([])
+      await removeAll()
+
+      const { series } = (await call(demo, 'GET', '/usage?group=day')) as { series: { cost_usd: string | null }[] }
+      const amount = Math.ceil(Math.max(...series.map(s => Number(s.cost_usd ?? 0))) * 1.5)
+      const limit = { measure: 'usd', amount: String(amount), window: 'day', action: 'tell' }
+      await call(demo, 'POST', '/limits', { ...limit, scope: 'all' })
+      await page.goto('/')
+      await page.locator('[data-headroom]', { hasText: `of $${amount} today` }).waitFor()
+      expect(await axeFaults(page)).toEqual([])
+      await page.goto('/spend?period=month')
+      await page.locator('[data-line]', { hasText: `Limit: $${amount} per day` }).waitFor()
+      expect(await axeFaults(page)).toEqual([])
+      await page.goto('/spend?period=today')
+      await page.locator('[data-bar]').first().waitFor()
+      expect(await page.locator('[data-line]').count()).toBe(0)
+
+      await call(demo, 'POST', '/limits', { ...limit, scope: 'agent', scope_id: 'cto' })
+      await page.goto('/agents/cto')
+      await page.locator('[data-headroom]', { hasText: `of $${amount} today` }).waitFor()
+      expect(await axeFaults(page)).toEqual([])
+      await removeAll()
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+  )
 })

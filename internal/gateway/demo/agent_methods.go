@@ -21,6 +21,8 @@ var (
 	}
 	waitParams  = params{required: words("runId"), optional: words("timeoutMs")}
 	abortParams = params{required: words("sessionKey"), optional: words("agentId runId preserveSideRuns")}
+
+	abortSessionParams = params{optional: words("key runId agentId clearQueued")}
 )
 
 // maxTimerMs is the longest timeout that the gateway supports: 24.8 days, the limit for a
@@ -148,47 +150,78 @@ func (r *Runtime) handleAbort(c call) (any, *Failure) {
 	if f := abortParams.read("chat.abort", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	ids, foreign := []string{}, false
-	s := r.sessions[canonical(in.SessionKey)]
-	if s != nil {
-		// Queued runs end first, so that ending the active run doesn't start one of them.
-		for _, q := range slices.Concat(slices.Clone(s.queue), []*run{s.active}) {
-			if q == nil || in.RunID != "" && q.id != in.RunID {
-				continue
-			}
-			if !c.conn.mayStop(q) {
-				foreign = true
-				continue
-			}
-			r.finish(q, outcome{kind: aborted})
-			ids = append(ids, q.id)
-		}
-		slices.Reverse(ids)
-		r.next(s)
-	}
-	if len(ids) == 0 && in.RunID == "" {
-		ids = r.recentlyAborted(c.conn, s)
-	}
-	if foreign && len(ids) == 0 {
-		return nil, invalid("unauthorized")
+	ids, f := r.abort(c.conn, r.sessions[canonical(in.SessionKey)], in.RunID, false)
+	if f != nil {
+		return nil, f
 	}
 	return object{"ok": true, "aborted": len(ids) > 0, "runIds": ids}, nil
 }
 
-// abortGrace is how long after an abort the gateway still includes the run's id in
-// responses to chat.abort.
-const abortGrace = 100 * time.Millisecond
+// handleAbortSession stops a session's runs, and those of the sessions that it spawned.
+func (r *Runtime) handleAbortSession(c call) (any, *Failure) {
+	var in struct{ Key, RunID string }
+	if f := abortSessionParams.read("sessions.abort", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	out := object{"ok": true, "abortedRunId": nil, "status": "no-active-run"}
+	s := r.sessions[canonical(in.Key)]
+	ids, f := r.abort(c.conn, s, in.RunID, true)
+	if f != nil {
+		return nil, f
+	}
+	if len(ids) > 0 {
+		out["status"] = "aborted"
+		if q := c.conn.boot.runs[ids[0]]; q == nil || !q.prompt.Channel {
+			out["abortedRunId"] = ids[0]
+		}
+	}
+	if s != nil && r.abortChildren(c.conn, s.key) {
+		out["status"] = "aborted"
+	}
+	return out, nil
+}
 
-// recentlyAborted returns the ids of the session's runs that were aborted less than
-// abortGrace ago and that the client is allowed to stop. The caller must hold r.mu.
-func (r *Runtime) recentlyAborted(by *Conn, s *session) []string {
-	ids := []string{}
-	for _, q := range r.boot.runs {
-		if q.session == s && q.ended && q.outcome.kind == aborted && r.now()-q.endedAt < abortGrace.Milliseconds() && by.mayStop(q) {
+// abort stops those of a session's runs that the client may stop, or only the one with the given
+// id, and returns their ids, the active one first. Runs that a channel started count only if channels is set. It fails
+// if the client may stop none of them. The caller must hold r.mu.
+func (r *Runtime) abort(by *Conn, s *session, runID string, channels bool) (ids []string, _ *Failure) {
+	ids = []string{}
+	if s == nil {
+		return ids, nil
+	}
+	foreign := false
+	// Queued runs end first, so that ending the active run doesn't start one of them.
+	for _, q := range slices.Concat(slices.Clone(s.queue), []*run{s.active}) {
+		switch {
+		case q == nil || runID != "" && q.id != runID || q.prompt.Channel && !channels:
+		case !by.mayStop(q):
+			foreign = true
+		default:
+			r.finish(q, outcome{kind: aborted})
 			ids = append(ids, q.id)
 		}
 	}
-	return ids
+	r.next(s)
+	if foreign && len(ids) == 0 {
+		return nil, invalid("unauthorized")
+	}
+	slices.Reverse(ids)
+	return ids, nil
+}
+
+// abortChildren stops the runs of all sub-agents below a session, and reports whether there were
+// any. The caller must hold r.mu.
+func (r *Runtime) abortChildren(by *Conn, parent string) (stopped bool) {
+	for key, s := range r.sessions {
+		if s.parent != parent {
+			continue
+		}
+		ids, _ := r.abort(by, s, "", true)
+		if r.abortChildren(by, key) || len(ids) > 0 {
+			stopped = true
+		}
+	}
+	return stopped
 }
 
 // waitResult returns the result that agent.wait reports for a run that has ended.

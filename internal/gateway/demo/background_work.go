@@ -3,6 +3,7 @@ package demo
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -110,6 +111,14 @@ func (r *Runtime) startScenario(e scenario) {
 	r.enqueue(q, created)
 }
 
+// StartWork starts a run that performs a script. place is the session's key without the agent, label its
+// title, which may be empty, and every is how long each step takes.
+func (r *Runtime) StartWork(agentID, place, label string, every time.Duration, does Script) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.startScenario(scenario{agent: agentID, place: place, label: label, ask: does.Ask, steps: does.Steps, answer: does.Answer, every: every})
+}
+
 // scenarioSession returns the session for a scenario that starts at the given time. If the
 // context of the existing session is too full, it creates a new session. If the agent
 // worked recently, a new session starts with the agent's system prompt already in the
@@ -153,7 +162,9 @@ func (r *Runtime) removeFinishedSubAgents() {
 // runSteps performs the steps of a run's scenario, pausing between them. It reports whether the run
 // is still active afterwards. If Wardroom refuses a call, the run ends with the reason as its answer.
 func (r *Runtime) runSteps(ctx context.Context, q *run) bool {
-	for n, st := range q.work.steps {
+	n := 0
+	for ; n < len(q.work.steps); n++ { // a step that asks a person changes the steps after it
+		st := q.work.steps[n]
 		think, tool := r.pause(*q.work, n)
 		if sleep(ctx, think) != nil {
 			return false
@@ -165,6 +176,9 @@ func (r *Runtime) runSteps(ctx context.Context, q *run) bool {
 		if st.Path != "" {
 			st = r.callBoard(ctx, q, st)
 		}
+		if st.Asks != nil && !r.askPerson(ctx, q, n, &st) {
+			return false
+		}
 		if !r.appendStep(q, w, func() (message, int) { return w.result(n, st) }) {
 			return false
 		}
@@ -173,8 +187,35 @@ func (r *Runtime) runSteps(ctx context.Context, q *run) bool {
 			return true
 		}
 	}
-	think, _ := r.pause(*q.work, len(q.work.steps))
+	think, _ := r.pause(*q.work, n)
 	return sleep(ctx, think) == nil
+}
+
+// askPerson makes the n-th step of a run wait for a person, and changes the step and the work after it
+// accordingly. It reports whether the run is still active.
+func (r *Runtime) askPerson(ctx context.Context, q *run, n int, st *Step) bool {
+	id := st.Asks(ctx, q.session.key, q.id)
+	r.mu.Lock()
+	a := r.findAsked(id)
+	r.mu.Unlock()
+	if a == nil {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-a.over:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ended := Ending{Decision: a.decision}
+	if raw, err := json.Marshal(a.answers["answers"]); err == nil {
+		_ = json.Unmarshal(raw, &ended.Answers) // answers of another shape count as none
+	}
+	result, rest := st.Then(ended)
+	st.Result = result
+	q.work.steps, q.work.answer = append(q.work.steps[:n+1:n+1], rest.Steps...), rest.Answer
+	return true
 }
 
 // scale converts the duration d to the runtime's time scale. In tests, a simulated second

@@ -35,13 +35,15 @@ type Conn struct {
 	done    chan struct{}      // closed when the connection is unregistered
 
 	// Guarded by the runtime's lock.
-	ready      bool // the handshake is complete
-	clientID   string
-	deviceID   string // empty without a device
-	scopes     []string
-	subscribed bool
-	seq        int                    // number of the last event, from 1
-	writes     map[string][]time.Time // recent times of calls that change jobs, by method
+	ready       bool // the handshake is complete
+	clientID    string
+	deviceID    string // empty without a device
+	scopes      []string
+	caps        []string
+	displayName string
+	subscribed  bool
+	seq         int                    // number of the last event, from 1
+	writes      map[string][]time.Time // recent times of calls that change jobs, by method
 
 	helloSent atomic.Bool // hello-ok has been queued; events may follow only then
 	queue     outbox      // has its own lock

@@ -16,6 +16,9 @@ const (
 	scopeRead  = "operator.read"
 	scopeWrite = "operator.write"
 	scopeAdmin = "operator.admin"
+
+	scopeApprovals = "operator.approvals"
+	scopeQuestions = "operator.questions"
 )
 
 // operator is the name of the only role that the runtime accepts.
@@ -49,6 +52,7 @@ type connectRequest struct {
 	Client      json.RawMessage `json:"client"`
 	Role        string          `json:"role"`
 	Scopes      []string        `json:"scopes"`
+	Caps        []string        `json:"caps"`
 	Auth        json.RawMessage `json:"auth"`
 	Device      json.RawMessage `json:"device"`
 }
@@ -74,6 +78,7 @@ func (r *Runtime) connect(c *Conn, req Request) {
 		c.refuseConnect(req.ID, f)
 		return
 	}
+	c.displayName = cmp.Or(in.Client.DisplayName, in.Client.ID)
 	c.ready, c.clientID, c.deviceID, c.scopes = true, in.Client.ID, granted.DeviceID, granted.Scopes
 	auth := merge(granted.Auth, object{"role": operator, "scopes": c.scopes, "recoveryScope": "demo"})
 	call{conn: c, id: req.ID, method: methodConnect}.reply(r.hello(c, auth))
@@ -120,6 +125,7 @@ func (r *Runtime) check(c *Conn, raw json.RawMessage) (in Login, f *Failure) {
 		f.Details = object{"code": "CONTROL_UI_ORIGIN_NOT_ALLOWED"}
 		return in, f
 	}
+	c.caps = read.Caps
 	in.Role, in.Scopes, in.Nonce = read.Role, read.Scopes, c.nonce
 	if len(read.Auth) > 0 {
 		if f = authParams.read(methodConnect, "/auth", read.Auth, &in.Auth); f != nil {

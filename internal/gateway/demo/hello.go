@@ -23,7 +23,7 @@ func (r *Runtime) hello(c *Conn, auth object) object {
 		},
 		"features": object{
 			"methods":      served,
-			"events":       words("connect.challenge agent chat session.message sessions.changed tick shutdown health task cron"),
+			"events":       words("connect.challenge agent chat session.message sessions.changed tick shutdown health task cron exec.approval.requested exec.approval.resolved question.requested question.resolved"),
 			"capabilities": words("model-catalog-snapshot session-scoped-chat-metadata"),
 		},
 		"snapshot":             r.snapshot(b),

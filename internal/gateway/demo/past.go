@@ -24,8 +24,17 @@ type Past struct {
 	// Since excludes work before this time and leaves later work unchanged. The zero time
 	// excludes nothing.
 	Since time.Time
-	Work  []Work // tasks that the agents worked on
+	Zone  *time.Location // in which days begin and the jobs' times are; nil is UTC
+	Work  []Work         // tasks that the agents worked on
 	Jobs  []Job
+}
+
+// zone returns the zone in which days begin.
+func (p Past) zone() *time.Location { return cmp.Or(p.Zone, time.UTC) }
+
+// Midnight returns the start of t's day in t's time zone, or an hour beside it on a day that has no midnight.
+func Midnight(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
 }
 
 // Span is a period of time.
@@ -47,7 +56,7 @@ func (r *Runtime) SeedPast(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n, s := range p.Spans {
-		for day := s.From.UTC().Truncate(24 * time.Hour); day.Before(s.Until); day = day.AddDate(0, 0, 1) {
+		for day := Midnight(s.From.In(p.zone())); day.Before(s.Until); day = day.AddDate(0, 0, 1) {
 			if !day.Before(p.Since) {
 				r.seedDay(day, s, p.Work)
 			}
@@ -76,7 +85,7 @@ func (r *Runtime) SeedPast(p Past) error {
 const maxRunDuration = 5 * time.Minute
 
 // seedDay adds the part of a day's work that lies within the span. Work takes place
-// between 7 a.m. and 8 p.m. UTC, with little on weekends. The caller must hold r.mu.
+// between 7 a.m. and 8 p.m., with little on weekends. The caller must hold r.mu.
 func (r *Runtime) seedDay(day time.Time, s Span, work []Work) {
 	date := day.Format("0102")
 	often := int64(5) // out of 10
@@ -174,9 +183,10 @@ func (r *Runtime) seedRun(key, parent string, at time.Time, e scenario) *session
 	w := &writer{s: s, runID: runID, at: at.UnixMilli()}
 	w.add(message{role: "user", text: e.ask, key: runID + ":user"}, 0)
 	for n, st := range e.steps {
-		w.at += stepDuration(e, n).Milliseconds()
+		tool := toolDuration(e, n)
+		w.at += (stepDuration(e, n) - tool).Milliseconds()
 		w.call(n, st)
-		w.at += 800
+		w.at += 800 + tool.Milliseconds()
 		w.result(n, st)
 	}
 	w.at += stepDuration(e, len(e.steps)).Milliseconds()

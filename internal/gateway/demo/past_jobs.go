@@ -32,7 +32,7 @@ func (r *Runtime) seedJob(h Job, p Past) error {
 	j := &cronJob{
 		spec: spec{
 			Name: h.Name, Description: h.What, AgentID: h.AgentID, Enabled: true, SessionTarget: "isolated", WakeMode: "now",
-			Schedule: schedule{Kind: "cron", Expr: h.Expr, Tz: "UTC"}, Payload: payload{Kind: "agentTurn", Message: h.Ask},
+			Schedule: schedule{Kind: "cron", Expr: h.Expr, Tz: p.zone().String()}, Payload: payload{Kind: "agentTurn", Message: h.Ask},
 		},
 		id: fixedID("job", h.Name).String(), createdAt: createdAt, updatedAt: createdAt,
 	}

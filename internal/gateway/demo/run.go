@@ -55,7 +55,7 @@ type outcome struct {
 	spent spent
 }
 
-// run is one agent turn. The fields id, message, session and agent never change. The
+// run is one agent turn. The fields id, message and session never change, and agent not after the start. The
 // runtime's lock guards the other fields.
 type run struct {
 	boot        *boot
@@ -109,6 +109,7 @@ func (r *Runtime) enqueue(q *run, created bool) {
 // must hold r.mu.
 func (r *Runtime) begin(q *run) {
 	s := q.session
+	chosen := r.chooseModel(q)
 	q.begun, q.startedAt = true, r.now()
 	r.emitBegin(q, func() {
 		s.startedAt, s.aborted, s.updatedAt = q.startedAt, false, q.startedAt
@@ -118,13 +119,16 @@ func (r *Runtime) begin(q *run) {
 	ctx, stop := context.WithCancel(q.boot.ctx)
 	q.stop = stop
 	if q.timeout > 0 {
-		q.timer = time.AfterFunc(q.timeout, func() { r.end(q, outcome{kind: timedOut, error: errTimeout}) })
+		q.timer = time.AfterFunc(q.timeout, func() { r.timeOut(q) })
 	}
 	question := Question{
 		AgentID: q.agent.ID, SessionKey: s.key, RunID: q.id, Message: q.message, At: time.UnixMilli(q.startedAt).UTC(),
 	}
 	turn := r.options.Behavior.Turn(question)
-	if q.work == nil && turn.Answer == nil {
+	if name := r.unknownModel(q.agent); name != "" && !chosen {
+		q.work, turn = nil, Turn{Fail: errUnknownModel(name)}
+	}
+	if q.work == nil && turn.Answer == nil && turn.Fail == "" {
 		q.work = r.scripted(q, question)
 	}
 	r.work.Go(func() {
@@ -159,6 +163,23 @@ func (r *Runtime) think(ctx context.Context, in Question, q *run, turn Turn) (ou
 		return outcome{kind: failed, error: fmt.Sprintf("LLM request failed: could not read the board: %v", err)}, ctx.Err() == nil
 	}
 	return outcome{text: text}, true
+}
+
+// timeOut ends a run whose time is up. While a run waits for an approval, it does not end: its time begins again. A
+// question is canceled, and the run ends without an answer.
+func (r *Runtime) timeOut(q *run) {
+	r.mu.Lock()
+	waits, o := r.waits(q, false) && !q.ended, outcome{kind: timedOut, error: errTimeout}
+	if waits {
+		q.timer.Reset(q.timeout)
+	}
+	if r.waits(q, true) {
+		o = outcome{kind: answered}
+	}
+	r.mu.Unlock()
+	if !waits {
+		r.end(q, o)
+	}
 }
 
 // end ends a run with the given outcome. Only the first call for a run has an effect.
@@ -201,6 +222,7 @@ func (r *Runtime) finish(q *run, o outcome) {
 		s.budgetAt = q.startedAt
 	}
 	q.outcome = o
+	r.withdraw(q)
 	r.emitEnd(q, func() {
 		if s.active == q {
 			s.active = nil

@@ -171,6 +171,9 @@ func (r *Runtime) emitReply(q *run) {
 // emitAgent sends an `agent` event about a run. If full is set, the event includes the
 // session id.
 func (r *Runtime) emitAgent(q *run, stream string, data object, full bool) {
+	if q.prompt.Hidden {
+		return
+	}
 	q.seq++
 	payload := object{
 		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID,
@@ -185,6 +188,9 @@ func (r *Runtime) emitAgent(q *run, stream string, data object, full bool) {
 
 // emitChat sends a `chat` event about a run.
 func (r *Runtime) emitChat(q *run, state string, more object) {
+	if q.prompt.Hidden {
+		return
+	}
 	payload := merge(object{
 		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID, "seq": q.seq, "state": state,
 	}, more)
@@ -204,6 +210,9 @@ func (r *Runtime) emitSession(s *session, what object) {
 
 // emitMessage sends a session.message event.
 func (r *Runtime) emitMessage(s *session, m message, seq int) {
+	if m.hidden {
+		return
+	}
 	row := r.eventRow(s)
 	payload := object{
 		"sessionKey": s.key, "agentId": s.agentID, "message": s.json(m, seq),

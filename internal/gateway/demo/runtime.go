@@ -30,11 +30,17 @@ type Runtime struct {
 	boot       *boot      // nil while the port is closed
 	closed     bool
 	conns      map[*Conn]struct{}
-	sessions   map[string]*session // by key; kept across restarts, as on disk
-	jobs       []*cronJob          // in order of creation; kept across restarts
-	jobHistory []object            // ended runs of jobs, newest last
-	manual     int                 // number of runs started by hand
-	lastWorkAt map[string]int64    // when each agent last started a scenario; by agent
+	sessions   map[string]*session  // by key; kept across restarts, as on disk
+	config     object               // replaced by each patch; kept across restarts
+	jobs       []*cronJob           // in order of creation; kept across restarts
+	jobHistory []object             // ended runs of jobs, newest last
+	manual     int                  // number of runs started by hand
+	lostJobs   map[string]bool      // jobs whose answers are not delivered, by id
+	servers    map[string][]string  // MCP servers, by agent
+	loginEnds  map[string]time.Time // ends of agents' logins, by agent; others have a key without an end
+	asked      []*asked             // approvals and questions; approvals are kept across restarts
+	files      map[string]string    // contents of the agents' files; by agent and name
+	lastWorkAt map[string]int64     // when each agent last started a scenario; by agent
 }
 
 // boot is the state of one simulated gateway process. A restart discards it.
@@ -64,7 +70,8 @@ func Start(ctx context.Context, options Options) (*Runtime, error) {
 	}
 	r := &Runtime{
 		options: options, addr: ln.Addr().String(),
-		conns: map[*Conn]struct{}{}, sessions: map[string]*session{}, lastWorkAt: map[string]int64{},
+		conns: map[*Conn]struct{}{}, sessions: map[string]*session{}, lastWorkAt: map[string]int64{}, files: map[string]string{},
+		config: initialConfig(options.Agents),
 	}
 	r.methods = r.methodTable()
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -140,6 +147,7 @@ func (r *Runtime) Stop(why map[string]any) (interrupted []Run, running bool) {
 	}
 	r.boot, b.draining = nil, true
 	interrupted = r.drain(b)
+	r.loseAsked()
 	conns := slices.Collect(maps.Keys(r.conns))
 	for _, c := range conns {
 		c.Event("shutdown", why, nil)
@@ -180,16 +188,21 @@ func (r *Runtime) emitPeriodic(b *boot) {
 type audience struct {
 	scope      string // scope the client must hold; empty means none
 	subscribed bool   // the client must have called sessions.subscribe
+	capable    string // capability that the client must have announced; empty means none
 }
 
 // broadcast sends an event to every client in the audience. The caller must hold r.mu.
 func (r *Runtime) broadcast(to audience, name string, payload, stateVersion any) {
 	for c := range r.conns {
-		if !c.helloSent.Load() || !c.hasScope(to.scope) || to.subscribed && !c.subscribed {
-			continue
+		if to.has(c) {
+			c.Event(name, payload, stateVersion)
 		}
-		c.Event(name, payload, stateVersion)
 	}
+}
+
+// has reports whether a client is in the audience. The caller must hold the runtime's lock.
+func (to audience) has(c *Conn) bool {
+	return c.helloSent.Load() && c.hasScope(to.scope) && (c.subscribed || !to.subscribed) && (to.capable == "" || slices.Contains(c.caps, to.capable))
 }
 
 // agent returns the agent with the given id.

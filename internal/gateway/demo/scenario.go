@@ -14,7 +14,8 @@ type scenario struct {
 	ask    string
 	steps  []Step
 	answer string
-	paced  bool // it takes about as long as Options.Work, not minutes
+	paced  bool          // it takes about as long as Options.Work, not minutes
+	every  time.Duration // if not zero, how long each step takes
 }
 
 // subAgentPlace marks scenarios that run in a sub-agent.
@@ -38,6 +39,9 @@ func pseudoRandom(n uint32, words ...string) int64 {
 // pause returns how long the agent thinks before the n-th step of a scenario, and how long the tool
 // then takes.
 func (r *Runtime) pause(e scenario, n int) (think, tool time.Duration) {
+	if e.every > 0 {
+		return e.every * 3 / 4, e.every / 4
+	}
 	if !e.paced {
 		return r.scale(stepDuration(e, n)), r.scale(time.Second)
 	}
@@ -50,4 +54,17 @@ func (r *Runtime) pause(e scenario, n int) (think, tool time.Duration) {
 // stepDuration returns the duration of the n-th step in a scenario that is not paced.
 func stepDuration(e scenario, n int) time.Duration {
 	return 15*time.Second + time.Duration(pseudoRandom(30_000, e.place, e.ask, strconv.Itoa(n)))*time.Millisecond
+}
+
+// toolDuration returns the part of a step's duration that its tool takes: most of it for a command,
+// little for a file.
+func toolDuration(e scenario, n int) time.Duration {
+	all := stepDuration(e, n)
+	switch e.steps[n].Tool {
+	case "exec":
+		return all * 3 / 5
+	case "fetch", "search":
+		return all / 6
+	}
+	return all / 40
 }

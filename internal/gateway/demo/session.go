@@ -17,6 +17,7 @@ type session struct {
 	source           string // identifies the transcript in every message
 	agent            Agent
 	label            string   // title set by a user; may be empty
+	model            string   // chosen for this session only; empty if none was
 	cron             bool     // created by a scheduled job
 	live             bool     // created by StartBackgroundWork
 	delivered        bool     // its task was reported as done

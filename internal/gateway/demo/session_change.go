@@ -21,7 +21,8 @@ type Prompt struct {
 	Message    string
 	Shown      string // the message as the transcript has it; defaults to Message
 	Tool       string // gateway tool that wrote the message; may be empty
-	Hidden     bool   // chat.history omits the message and the answer
+	Hidden     bool   // chat.history omits the message and the answer, and no event tells about them
+	Channel    bool   // comes from a channel such as Telegram: chat.abort has no effect, and the run has no task
 	Parent     string // key of the session that spawns this one; empty if none does
 	Label      string // title of a spawned session
 	Instead    string // if set, the session's queued runs end with this error, and the run starts even if the session is held
@@ -55,9 +56,26 @@ func (r *Runtime) Prompt(in Prompt) error {
 			r.finish(q, outcome{kind: drained, error: in.Instead})
 		}
 	}
-	r.enqueue(&run{
+	q := &run{
 		boot: r.boot, session: s, agent: a, id: in.RunID, message: in.Message, prompt: in, taskID: uuid.NewString(), createdAt: r.now(),
-	}, created)
+		viaChatSend: in.Channel,
+	}
+	if p := r.sessions[canonical(in.Parent)]; p != nil && p.active != nil {
+		q.owner = p.active.owner
+	}
+	r.enqueue(q, created)
+	return nil
+}
+
+// ChooseModel makes a session use a model of its own, as users do with /model.
+func (r *Runtime) ChooseModel(sessionKey, model string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.sessions[canonical(sessionKey)]
+	if s == nil {
+		return fmt.Errorf("%w: %s", ErrNoSession, sessionKey)
+	}
+	s.model = model
 	return nil
 }
 

@@ -1,6 +1,10 @@
 package demo
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
 
 var (
 	tasksParams  = params{optional: words("status agentId sessionKey limit cursor sortBy")}
@@ -12,15 +16,15 @@ var (
 // session only if the request contains the session's key in lowercase.
 func (r *Runtime) handleTasks(c call) (any, *Failure) {
 	var in struct {
-		SessionKey string
-		Status     []string
+		SessionKey, AgentID string
+		Status              []string
 	}
 	if f := tasksParams.read("tasks.list", "", c.params, &in); f != nil {
 		return nil, f
 	}
 	list := []object{}
 	for _, q := range r.activeRuns() {
-		if in.SessionKey != "" && q.session.key != in.SessionKey {
+		if in.SessionKey != "" && q.session.key != in.SessionKey || in.AgentID != "" && q.agent.ID != in.AgentID {
 			continue
 		}
 		state := "queued"
@@ -34,7 +38,8 @@ func (r *Runtime) handleTasks(c call) (any, *Failure) {
 	return object{"tasks": list}, nil
 }
 
-// handleCancel ends a task's run. It does not matter which client started the run.
+// handleCancel ends a task's run. It does not matter which client started the run. The end of a sub-agent's run wakes
+// its parent.
 func (r *Runtime) handleCancel(c call) (any, *Failure) {
 	var in struct{ TaskID string }
 	if f := cancelParams.read("tasks.cancel", "", c.params, &in); f != nil {
@@ -44,10 +49,22 @@ func (r *Runtime) handleCancel(c call) (any, *Failure) {
 		if q.taskID == in.TaskID {
 			r.finish(q, outcome{kind: aborted})
 			r.next(q.session)
+			r.wakeParent(q)
 			return object{"found": true, "cancelled": true, "task": r.taskJSON(q, aborted.task(), "finished", 0)}, nil
 		}
 	}
 	return object{"found": false, "cancelled": false}, nil
+}
+
+// wakeParent starts a run that tells a session about the canceled run of its sub-agent. The caller must hold r.mu.
+func (r *Runtime) wakeParent(q *run) {
+	if p := r.sessions[canonical(q.session.parent)]; p != nil {
+		text := "A sub-agent was cancelled: " + clip(q.message, 120)
+		r.enqueue(&run{
+			boot: q.boot, session: p, agent: q.agent, id: uuid.NewString(), message: text, prompt: Prompt{Tool: "subagent_announce"},
+			taskID: uuid.NewString(), owner: q.owner, createdAt: r.now(),
+		}, false)
+	}
 }
 
 // activeRuns returns those runs in the task ledger that have not ended. The caller must

@@ -113,6 +113,21 @@ func newLedger(quarters bool) *ledger {
 	return l
 }
 
+// SpentSince returns what the agents have spent since a time, in nano-dollars.
+func (r *Runtime) SpentSince(from time.Time) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all sum
+	for _, s := range r.sessions {
+		for _, m := range s.messages {
+			if m.spent != nil && m.at >= from.UnixMilli() && (m.stop == "stop" || m.stop == "toolUse") {
+				all.add(*m.spent)
+			}
+		}
+	}
+	return all.inputCost + all.outputCost + all.readCost + all.writeCost
+}
+
 // entryAt returns the map entry for the key k. It creates the entry if necessary.
 func entryAt[K comparable, V any](m map[K]*V, k K) *V {
 	if m[k] == nil {

@@ -1,6 +1,9 @@
 package demo
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Step is a tool call in a run, together with its result.
 type Step struct {
@@ -14,6 +17,11 @@ type Step struct {
 	// Path and Body, if set, are a POST request to Wardroom's API with the agent's key, whose answer
 	// becomes the Result.
 	Path, Body string
+
+	// Asks, if set, asks a person about the call and returns the request's ID. Then returns the call's
+	// result after the end of the request, and the rest of the work instead of the later steps.
+	Asks func(ctx context.Context, sessionKey, runID string) string
+	Then func(Ending) (result string, rest Script)
 }
 
 // Script is an agent's work on a message: the steps, and what it says at the end.
@@ -41,8 +49,9 @@ func (w Work) session(day string) string {
 
 // on returns the scenarios of a day of work.
 func (w Work) on(day time.Time) (all thread) {
-	first := w.From.UTC().Truncate(24 * time.Hour)
-	n := int(day.Sub(first)/(24*time.Hour)) * perSession
+	const length = 24 * time.Hour
+	first := Midnight(w.From.In(day.Location()))
+	n := int(day.Sub(first).Round(length)/length) * perSession // a day of 23 or 25 hours is one, too
 	if day.Before(first) || n >= len(w.Exchanges) {
 		return nil
 	}

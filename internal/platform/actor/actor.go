@@ -54,8 +54,11 @@ const (
 	ReadAudit       Permission = "read_audit"       // read the audit log
 	ManageRetention Permission = "manage_retention" // read the retention settings and purge now
 	ManagePrices    Permission = "manage_prices"    // manage the prices for cost estimates
+	ManageLimits    Permission = "manage_limits"    // create and change limits on what agents spend, and allow more
 	DispatchTasks   Permission = "dispatch_tasks"   // dispatch tasks to agents and cancel dispatches
 	DecideTasks     Permission = "decide_tasks"     // decide what to do about blocked tasks, approve tasks and send them back
+	AnswerAgents    Permission = "answer_agents"    // allow or deny what agents want to do, and answer their questions
+	UseTools        Permission = "use_tools"        // call the tools for agents at /mcp, and ask people
 )
 
 // may maps each permission to the roles that have it.
@@ -76,13 +79,16 @@ var may = map[Permission][]Role{
 	ReadAudit:       {Owner, Admin},
 	ManageRetention: {Owner, Admin},
 	ManagePrices:    {Owner, Admin},
+	ManageLimits:    {Owner, Admin},
 	DispatchTasks:   {Owner, Admin},
+	AnswerAgents:    {Owner, Admin},
+	UseTools:        {Agent},              // never people: each call is made in an agent's name
 	DecideTasks:     {Owner, Admin, User}, // never agents: they must not approve their own work
 }
 
 // Permissions returns every permission, starting with Public.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, ManageSettings, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks, DecideTasks}
+	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, ManageSettings, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, ManageLimits, DispatchTasks, DecideTasks, AnswerAgents, UseTools}
 }
 
 // Valid reports whether p is a known permission. A route with an unknown permission
@@ -111,6 +117,11 @@ type Actor struct {
 	// Expires is the time at which the caller's token expires, or zero if it never expires.
 	// Long-lived responses, such as streams, must end by then.
 	Expires time.Time
+	// Device identifies the browser or program whose token sent the request. It is empty for API
+	// keys and background work.
+	Device string
+	// Key is the ID of the API key that sent the request; empty for tokens.
+	Key string
 	// AsOf identifies the last event that had been recorded when the caller's account was
 	// read at the start of the request. Using it saves a second query of the event log.
 	// It is empty if unknown, and must not be used after the request.
@@ -164,6 +175,8 @@ const (
 type Origin struct {
 	Via     Via
 	Address netip.Addr // client address; zero if there is none
+	// UserAgent is the User-Agent header of the request, which the client can choose freely.
+	UserAgent string
 }
 
 type originKey struct{}

@@ -29,6 +29,7 @@ const (
 // values that are probably mistakes. Otherwise it returns an error with one line per
 // mistake. Warnings and errors never contain the value of a secret.
 func (r Raw) Check() (Config, []string, error) {
+	set := editableSet(r)
 	r = fill(r)
 	var k checker
 	c := Config{
@@ -76,7 +77,7 @@ func (r Raw) Check() (Config, []string, error) {
 	if err := errors.Join(k.errs...); err != nil {
 		return Config{}, k.warnings, err
 	}
-	c.Given = given(r)
+	c.Given, c.Set = given(r), set
 	return c, k.warnings, nil
 }
 

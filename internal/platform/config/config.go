@@ -86,10 +86,11 @@ type Raw struct {
 	DispatchTimeout  string `name:"dispatch-timeout" env:"DISPATCH_TIMEOUT" default:"2h" group:"Gateway" help:"How long an agent's run for a dispatched task can take before Wardroom stops it; 1s to 1d."`
 	StalledAfter     string `name:"stalled-after" env:"STALLED_AFTER" default:"5m" group:"Gateway" help:"How long a run can show no activity before Wardroom reports it as stalled; 1s to 1d."`
 
-	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500. 0 keeps them on the board forever."`
-	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days, counted in TIMEZONE, after which activity is deleted, 0 to 36500. 0 keeps it forever. Task histories and the audit log are always kept."`
-	HistoryRetentionDays     string `name:"history-retention-days" env:"HISTORY_RETENTION_DAYS" default:"30" group:"Retention" help:"Days, counted in TIMEZONE, after which resolved inbox items and the runs and slots of the runtime's jobs are deleted, 0 to 36500. 0 keeps them forever."`
-	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days, counted in TIMEZONE, after which archived sub-agent sessions without new activity are deleted with their messages, 0 to 36500. 0 keeps them forever. Their usage stays in the ledger."`
+	// Settings with the tag unset in place of default can be changed in the dashboard while they have no value here.
+	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" unset:"7" placeholder:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500. 0 keeps them on the board forever."`
+	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" unset:"7" placeholder:"7" group:"Retention" help:"Days, counted in TIMEZONE, after which activity is deleted, 0 to 36500. 0 keeps it forever. Task histories and the audit log are always kept."`
+	HistoryRetentionDays     string `name:"history-retention-days" env:"HISTORY_RETENTION_DAYS" unset:"30" placeholder:"30" group:"Retention" help:"Days, counted in TIMEZONE, after which resolved inbox items and the runs and slots of the runtime's jobs are deleted, 0 to 36500. 0 keeps them forever."`
+	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" unset:"30" placeholder:"30" group:"Retention" help:"Days, counted in TIMEZONE, after which archived sub-agent sessions without new activity are deleted with their messages, 0 to 36500. 0 keeps them forever. Their usage stays in the ledger."`
 }
 
 // Common holds the validated settings from RawCommon.
@@ -157,7 +158,8 @@ type Config struct {
 	HistoryRetentionDays     int // resolved inbox items, runs and slots of jobs
 	SubagentRetentionDays    int // archived sub-agent sessions
 
-	Given Given // for the audit log
+	Given Given           // for the audit log
+	Set   map[string]bool // which variables with a tag unset have a value
 }
 
 // String returns the settings as "Name=value" pairs, with the secrets redacted.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -360,6 +361,17 @@ func parse(t *testing.T, dotenv string, args ...string) cli {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// Only what the environment really sets takes precedence over the dashboard, even if it is the default.
+func TestEditableSettings(t *testing.T) {
+	c, _, err := config.Raw{JWTSecret: secret, ArchiveAfterDays: "7"}.Check()
+	if want := map[string]bool{"ARCHIVE_AFTER_DAYS": true}; err != nil || !maps.Equal(c.Set, want) {
+		t.Errorf("set are %v, %v; want %v", c.Set, err, want)
+	}
+	if got := parse(t, "", "serve").Serve.ArchiveAfterDays; got != "" {
+		t.Errorf("the command line sets %q", got)
+	}
 }
 
 // The documented order of precedence is: flag, environment, .env, default.

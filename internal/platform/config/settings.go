@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -17,6 +18,7 @@ type Setting struct {
 	Group    string // heading in docs/settings.md
 	Secret   bool   // whether its value is always hidden
 	Required bool   // whether the program refuses to start without it
+	Editable bool   // whether people can change it in the dashboard while it is not set
 }
 
 // Settings returns all settings in the order in which Raw declares them.
@@ -48,9 +50,9 @@ func fields(v reflect.Value) func(yield func(field) bool) {
 				continue
 			}
 			s := Setting{
-				Env: f.Tag.Get("env"), Flag: f.Tag.Get("name"), Default: f.Tag.Get("default"),
+				Env: f.Tag.Get("env"), Flag: f.Tag.Get("name"), Default: cmp.Or(f.Tag.Get("default"), f.Tag.Get("unset")),
 				Help: f.Tag.Get("help"), Group: f.Tag.Get("group"),
-				Secret: f.Type == reflect.TypeFor[Secret](), Required: f.Tag.Get("must") == "true",
+				Secret: f.Type == reflect.TypeFor[Secret](), Required: f.Tag.Get("must") == "true", Editable: f.Tag.Get("unset") != "",
 			}
 			if !yield(field{s, v.Field(i)}) {
 				return
@@ -75,6 +77,20 @@ func given(r Raw) Given {
 			out[f.Env] = hidden
 		default:
 			out[f.Env] = value
+		}
+	}
+	return out
+}
+
+// editableSet returns the names of the editable settings that have a value.
+func editableSet(r Raw) map[string]bool {
+	var out map[string]bool
+	for f := range fields(reflect.ValueOf(&r).Elem()) {
+		if f.Editable && f.value.String() != "" {
+			if out == nil {
+				out = map[string]bool{}
+			}
+			out[f.Env] = true
 		}
 	}
 	return out
@@ -131,6 +147,9 @@ func writeGroup(b *strings.Builder, all []Setting, group string) {
 		help := strings.ReplaceAll(s.Help, "|", `\|`)
 		if s.Secret {
 			help += " *Secret.*"
+		}
+		if s.Editable {
+			help += " If not set, people can change it in the dashboard."
 		}
 		fmt.Fprintf(b, "| `%s` | `--%s` | %s | %s |\n", s.Env, s.Flag, fallback, help)
 	}

@@ -95,6 +95,7 @@ type Tx struct {
 	committed []func()
 	woken     map[string]bool // topics; see Wake
 	held      []func(time.Duration)
+	numbers   map[string]int64 // of the shared transaction; see Numbers
 }
 
 // conn adapts SQL statements and their arguments to the database engine.
@@ -195,16 +196,21 @@ func (t *Tx) Committed(fn func()) { t.committed = append(t.committed, fn) }
 // together with the next statement or the commit, which saves a round trip. If the
 // write fails, that statement or the commit returns the error.
 func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
-	execLater, ok := t.raw.(interface{ execLater(string, []any) })
-	if !ok || ctx.Err() != nil {
+	pg, ok := t.raw.(*writePostgres)
+	if !ok || ctx.Err() != nil || pg.under.later.Len() >= maxLater {
 		_, err := t.Exec(ctx, query, args...)
 		return err
 	}
 	t.note(query, args)
 	t.markDirty(query)
-	execLater.execLater(t.rebind(query), utc(args))
+	pg.under.later.Queue(t.rebind(query), utc(args)...)
 	return nil
 }
+
+// Numbers returns the numbers that the callers of a shared transaction leave for those
+// after them, by name. They are forgotten when the transaction ends. A caller that sets a
+// number must also have written it: if that caller fails, nobody commits.
+func (t *Tx) Numbers() map[string]int64 { return t.numbers }
 
 // Held registers a function to call after the commit with the time for which the
 // transaction blocked other writers. This includes the time of other transactions that
@@ -414,6 +420,18 @@ func All[T any](rows *sql.Rows, err error, scan func(Row) (T, error)) ([]T, erro
 		list = append(list, v)
 	}
 	return list, rows.Err()
+}
+
+// In returns the end of an SQL condition that is true for the given values, such as "IN (?, ?)", and the
+// values as arguments. Without values the condition is never true.
+func In(values []string) (condition string, args []any) {
+	if len(values) == 0 {
+		return "IN (NULL)", nil
+	}
+	for _, v := range values {
+		args = append(args, v)
+	}
+	return "IN (?" + strings.Repeat(", ?", len(values)-1) + ")", args
 }
 
 // IsNotFound reports whether err means that a query for a single row found none.

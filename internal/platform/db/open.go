@@ -206,7 +206,7 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	shared.SetMaxIdleConns(0) // pgxpool keeps idle connections
 	d := &DB{
 		conn:  conn{engine: Postgres, rebound: new(textCache), watchers: new(watchers), raw: shared},
-		write: shared, read: shared, pool: pool, writers: writers{most: turnTimeout, long: joinTimePostgres}, enter: beginStatement(lockTime, workTime, idleTxTimeout),
+		write: shared, read: shared, pool: pool, writers: writers{most: TurnTimeout, long: joinTimePostgres}, enter: beginStatement(lockTime, workTime, idleTxTimeout),
 		stop: []func() error{shared.Close, func() error { pool.Close(); return nil }},
 	}
 	d.pools = func() []Pool {

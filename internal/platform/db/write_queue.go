@@ -12,7 +12,7 @@ package db
 //     the commit and the other writers are not affected.
 //   - Only one transaction writes at a time: SQLite has one writer, and on
 //     PostgreSQL every write transaction holds one advisory lock (see writePostgres).
-//   - On PostgreSQL a caller waits at most 10 s for its turn (see turnTimeout), and a
+//   - On PostgreSQL a caller waits at most 10 s for its turn (see TurnTimeout), and a
 //     statement that waits for a lock fails after 5 s (see lockTime).
 
 import (
@@ -82,7 +82,8 @@ type sharedTx struct {
 	members int       // callers that have run in it
 	closed  bool      // accepts no more members
 	lost    bool
-	done    chan struct{} // closed when the transaction has ended and err is set
+	numbers map[string]int64 // see Tx.Numbers
+	done    chan struct{}    // closed when the transaction has ended and err is set
 	err     error
 	ended   time.Time
 }
@@ -182,9 +183,9 @@ func (d *DB) attempt(ctx context.Context, alone bool, fn func(*Tx) error) error 
 			d.writers.next(nil)
 			return fmt.Errorf("begin: %w", err)
 		}
-		s = &sharedTx{writeTx: w, began: time.Now(), closed: alone, done: make(chan struct{})}
+		s = &sharedTx{writeTx: w, began: time.Now(), closed: alone, numbers: map[string]int64{}, done: make(chan struct{})}
 	}
-	tx := &Tx{conn: d.connFor(s.writeTx)}
+	tx := &Tx{conn: d.connFor(s.writeTx), numbers: s.numbers}
 	tx.dirty = new(bool)
 	first := s.members == 0
 	err = d.runMember(s, tx, fn)

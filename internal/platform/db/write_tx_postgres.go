@@ -25,8 +25,12 @@ const (
 	workTime = 20 * time.Second
 	// hangTime is how long to wait for a server that does not respond at all.
 	hangTime = workTime + 3*time.Second
-	// turnTimeout is how long a caller waits for its turn within its process.
-	turnTimeout = 10 * time.Second
+	// maxLater is how many statements wait to be sent. More would leave the server idle
+	// for too long while a caller prepares them (see idleTxTimeout).
+	maxLater = 100
+	// TurnTimeout is how long a change to PostgreSQL waits for those before it in its process; then it fails
+	// with ErrBusy.
+	TurnTimeout = 10 * time.Second
 )
 
 var (
@@ -201,6 +205,3 @@ func (w *writePostgres) QueryRowContext(ctx context.Context, query string, args 
 	w.recordFailure(row.Err())
 	return row
 }
-
-// execLater queues a statement for Tx.Later.
-func (w *writePostgres) execLater(query string, args []any) { w.under.later.Queue(query, args...) }

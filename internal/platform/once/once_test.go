@@ -91,32 +91,32 @@ func request(caller, route, key, sent string) *once.Request {
 func TestDo(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newShop(t, d)
-		if _, _, err := s.make(t.Context(), request("ada", "POST /toys", "k", "bear"), errBroken); !errors.Is(err, errBroken) {
+		if _, _, err := s.make(t.Context(), request("owner", "POST /toys", "k", "bear"), errBroken); !errors.Is(err, errBroken) {
 			t.Fatal(err)
 		}
 		if n := s.count(t, "toys") + s.count(t, "idempotency_keys"); n != 0 {
 			t.Fatalf("what failed left %d rows", n)
 		}
-		want, again, err := s.make(t.Context(), request("ada", "POST /toys", "k", "bear"), nil)
+		want, again, err := s.make(t.Context(), request("owner", "POST /toys", "k", "bear"), nil)
 		if again || err != nil {
 			t.Fatalf("the first: %v, %v", again, err)
 		}
-		if got, again, err := s.make(t.Context(), request("ada", "POST /toys", "k", "bear"), errBroken); got != want || !again || err != nil {
+		if got, again, err := s.make(t.Context(), request("owner", "POST /toys", "k", "bear"), errBroken); got != want || !again || err != nil {
 			t.Errorf("again: %s, %v, %v; want %s", got, again, err, want)
 		}
 		for _, r := range []*once.Request{
-			request("bob", "POST /toys", "k", "bear"), request("ada", "POST /toys/{id}/parts", "k", "bear"), request("ada", "POST /toys", "k2", "bear"),
-			request("adaP", "OST /toys", "k", "bear"), nil, nil,
+			request("member", "POST /toys", "k", "bear"), request("owner", "POST /toys/{id}/parts", "k", "bear"), request("owner", "POST /toys", "k2", "bear"),
+			request("ownerP", "OST /toys", "k", "bear"), nil, nil,
 		} {
 			if got, again, err := s.make(t.Context(), r, nil); got == want || again || err != nil {
 				t.Errorf("another request: %s, %v, %v", got, again, err)
 			}
 		}
-		if _, _, err := s.make(t.Context(), request("ada", "POST /toys", "k", "doll"), nil); !errors.Is(err, once.ErrConflict) {
+		if _, _, err := s.make(t.Context(), request("owner", "POST /toys", "k", "doll"), nil); !errors.Is(err, once.ErrConflict) {
 			t.Errorf("something else with the same key: %v", err)
 		}
 		s.exec(t, `DELETE FROM toys WHERE id = ?`, want)
-		if _, again, err := s.make(t.Context(), request("ada", "POST /toys", "k", "bear"), nil); !errors.Is(err, once.ErrGone) || again {
+		if _, again, err := s.make(t.Context(), request("owner", "POST /toys", "k", "bear"), nil); !errors.Is(err, once.ErrGone) || again {
 			t.Errorf("deleted meanwhile: %v, %v", again, err)
 		}
 		var kept string
@@ -136,7 +136,7 @@ func TestDoAtOnce(t *testing.T) {
 		made, replayed := map[string]int{}, 0
 		for range 16 {
 			wg.Go(func() {
-				id, again, err := s.make(t.Context(), request("ada", "POST /toys", "k", "bear"), nil)
+				id, again, err := s.make(t.Context(), request("owner", "POST /toys", "k", "bear"), nil)
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -172,19 +172,19 @@ func untilWaitedFor(d *db.DB) func(context.Context, *db.Tx) error {
 func TestKeysExpire(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newShop(t, d)
-		first, _, err := s.make(t.Context(), request("ada", "POST /toys", "k", "bear"), nil)
+		first, _, err := s.make(t.Context(), request("owner", "POST /toys", "k", "bear"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.now = monday.Add(once.Life - time.Millisecond)
-		if got, again, err := s.make(t.Context(), request("ada", "POST /toys", "k", "bear"), nil); got != first || !again || err != nil {
+		if got, again, err := s.make(t.Context(), request("owner", "POST /toys", "k", "bear"), nil); got != first || !again || err != nil {
 			t.Errorf("within the day: %s, %v, %v", got, again, err)
 		}
 		s.now = monday.Add(once.Life)
-		if got, again, err := s.make(t.Context(), request("ada", "POST /toys", "k", "doll"), nil); got == first || again || err != nil {
+		if got, again, err := s.make(t.Context(), request("owner", "POST /toys", "k", "doll"), nil); got == first || again || err != nil {
 			t.Errorf("a day later: %s, %v, %v", got, again, err)
 		}
-		if _, _, err := s.make(t.Context(), request("ada", "POST /toys", "k", "bear"), nil); !errors.Is(err, once.ErrConflict) {
+		if _, _, err := s.make(t.Context(), request("owner", "POST /toys", "k", "bear"), nil); !errors.Is(err, once.ErrConflict) {
 			t.Errorf("the key stands for the later one: %v", err)
 		}
 		for i := range 1100 {

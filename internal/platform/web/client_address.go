@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"wardroom/internal/platform/actor"
 )
 
 const (
@@ -27,6 +29,11 @@ func ClientAddress(ctx context.Context) netip.Addr {
 		return x.address
 	}
 	return netip.Addr{}
+}
+
+// origin describes where the request comes from.
+func (x *exchange) origin() actor.Origin {
+	return actor.Origin{Via: actor.ViaAPI, Address: x.address, UserAgent: x.r.UserAgent()}
 }
 
 // Local reports whether the request in ctx comes directly from a program on this machine: over a

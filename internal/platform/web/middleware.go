@@ -192,7 +192,7 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 		// Otherwise the server's own deadline would pass before the response is sent.
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(limit + takeTime))
 	}
-	ctx, done := context.WithTimeout(actor.Through(req.Context(), actor.Origin{Via: actor.ViaAPI, Address: x.address}), limit)
+	ctx, done := context.WithTimeout(actor.Through(req.Context(), x.origin()), limit)
 	if r.Permission != actor.Public {
 		caller, err := x.authenticate(ctx)
 		if err != nil {

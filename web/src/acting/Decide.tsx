@@ -9,7 +9,7 @@ import { texts } from '../texts'
 import { acting } from '../texts/acting'
 import { Age } from '../ui/Age'
 import { say } from '../ui/toast'
-import { Answer } from '../ui/Views'
+import { Answer, Skeleton } from '../ui/Views'
 import { WordsForm } from './WordsForm'
 
 const words = acting.decide
@@ -30,20 +30,29 @@ export function Decide({ task: key, onDone }: Props) {
   )
 }
 
+interface Sending {
+  agent: string | null
+  not: string | null
+  /** Whether the agents or the state of the gateway aren't loaded yet. */
+  asking: boolean
+}
+
 /** Returns the agent of a task, and why the task can't be sent to it now, or null. */
-function useSending(task: Task): { agent: string | null; not: string | null } {
+function useSending(task: Task): Sending {
   const people = usePeople()
   const me = useMe().data
-  const gateway = useQuery(queries.gateway).data
+  const { data: gateway, isPending } = useQuery(queries.gateway)
+  const { isPending: naming } = useQuery(queries.agents)
+  if (isPending || naming) return { agent: null, not: null, asking: true }
   const holder = task.assignee_id ? people.get(task.assignee_id) : undefined
-  if (!holder?.agent || task.status === 'done') return { agent: null, not: null }
+  if (!holder?.agent || task.status === 'done') return { agent: null, not: null, asking: false }
   const not = isGoing(task.dispatch) ? words.isGoing(holder.name) : whyNot(task, { me, gateway, holder })
-  return { agent: holder.name, not }
+  return { agent: holder.name, not, asking: false }
 }
 
 function DecideForm({ task, onDone }: { task: Task; onDone: () => void }) {
   const cache = useQueryClient()
-  const { agent, not } = useSending(task)
+  const { agent, not, asking } = useSending(task)
   const [unblocks, setUnblocks] = useState(true)
   const [sends, setSends] = useState(true)
   const unblock = task.blocked !== null && unblocks
@@ -59,6 +68,8 @@ function DecideForm({ task, onDone }: { task: Task; onDone: () => void }) {
     putTask(cache, decided)
     say(words.done(task.key, unblock, dispatch ? agent : null))
   }
+  // Else an early answer would not be sent to the agent.
+  if (asking) return <Skeleton label={`${texts.ui.loading} ${task.key}`} />
   return (
     <>
       <About task={task} />

@@ -32,3 +32,14 @@ export function ReviewActions({ task, onSendBack, quiet = false }: Props) {
     </>
   )
 }
+
+/** The button to decide about a blocked task, for users who may. */
+export function DecideButton({ task, onDecide }: { task: string; onDecide: () => void }) {
+  const me = useMe().data
+  if (!me || me.role === 'agent') return null
+  return (
+    <Button aria-label={acting.of(acting.decide.button, task)} icon="comment" onClick={onDecide}>
+      {acting.decide.button}
+    </Button>
+  )
+}

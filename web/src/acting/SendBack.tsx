@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, take } from '../api/client'
 import { leads, queries, useMe, usePeople } from '../app/queries'
+import { receiptQuery } from '../receipts/queries'
 import { oneQuery, putTask } from '../tasks/queries'
 import { acting } from '../texts/acting'
 import { say } from '../ui/toast'
@@ -20,10 +21,11 @@ export function SendBack({ task: key, onDone }: Props) {
   const cache = useQueryClient()
   const people = usePeople()
   const asked = useQuery(oneQuery(key))
+  const receipt = useQuery({ ...receiptQuery(key), retry: false }) // without it, the form begins empty
   const gateway = useQuery(queries.gateway).data
   const sends = leads(useMe().data) && gateway?.state !== 'not_configured'
   return (
-    <Answer of={asked} rows={3} what={key}>
+    <Answer of={receipt.isPending ? { ...asked, data: undefined, isPending: true } : asked} rows={3} what={key}>
       {task => {
         const holder = task.assignee_id ? people.get(task.assignee_id) : undefined
         const agent = sends && holder?.agent && holder.active ? holder.name : null
@@ -49,6 +51,7 @@ export function SendBack({ task: key, onDone }: Props) {
               label={words.label}
               onCancel={onDone}
               onDone={onDone}
+              proposed={receipt.data?.gaps.map(g => g.text).join('\n')}
               send={send}
               submit={words.submit}
             />

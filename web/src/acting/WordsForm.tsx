@@ -10,6 +10,8 @@ import { SubmitForm } from '../ui/SubmitForm'
 interface Props {
   /** What the draft is for, and the ID of the thing it is about. */
   draft: readonly [what: string, id: string]
+  /** The text without a draft. */
+  proposed?: string | undefined
   label: string
   help: string
   submit: string
@@ -17,13 +19,29 @@ interface Props {
   send: (text: string, key: string) => Promise<unknown>
   onDone: () => void
   onCancel: () => void
+  /** Whether an empty text may be sent. */
+  optional?: boolean
+  /** Maximum number of characters. */
+  most?: number
   /** More choices, below the text. */
   children?: ReactNode
 }
 
 /** A form for an answer in words. The text is kept as a draft until it is sent; Ctrl+Enter or ⌘+Enter sends it. */
-export function WordsForm({ draft, label, help, submit, send, onDone, onCancel, children }: Props) {
-  const [text, write] = useDraft(...draft)
+export function WordsForm({
+  draft,
+  proposed,
+  label,
+  help,
+  submit,
+  send,
+  onDone,
+  onCancel,
+  optional = false,
+  most = 4000,
+  children,
+}: Props) {
+  const [text, write] = useDraft(...draft, proposed)
   const [key, setKey] = useState(newKey)
   const sending = useMutation({
     mutationFn: () => send(text.trim(), key),
@@ -37,17 +55,18 @@ export function WordsForm({ draft, label, help, submit, send, onDone, onCancel, 
   return (
     <SubmitForm
       busy={sending.isPending}
-      disabled={!text.trim()}
+      disabled={!optional && !text.trim()}
       onCancel={onCancel}
-      onSend={() => text.trim() && !sending.isPending && sending.mutate()}
+      onSend={() => (optional || text.trim()) && !sending.isPending && sending.mutate()}
       submit={submit}
     >
       <WordsField
         error={problem ? (problem.of('text') ?? problem.message) : undefined}
         help={help}
         label={label}
-        maxLength={4000}
+        maxLength={most}
         onChange={write}
+        required={!optional}
         value={text}
       />
       {children}
@@ -60,12 +79,13 @@ interface FieldProps {
   help: string
   error?: string | undefined
   maxLength: number
+  required?: boolean
   value: string
   onChange: (text: string) => void
 }
 
 /** The text field of an answer. Ctrl+Enter or ⌘+Enter submits its form. */
-export const WordsField = ({ onChange, ...rest }: FieldProps) => (
+export const WordsField = ({ onChange, required = true, ...rest }: FieldProps) => (
   <TextArea
     {...rest}
     autoFocus
@@ -73,7 +93,7 @@ export const WordsField = ({ onChange, ...rest }: FieldProps) => (
     onKeyDown={e => {
       if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) e.currentTarget.form?.requestSubmit()
     }}
-    required
+    required={required}
     rows={4}
     title={acting.keys}
   />

@@ -11,8 +11,8 @@ const words = acting.approve
 export interface Reviewed {
   id: string
   key: string
-  /** When the task moved to Review, which Undo restores; unknown for an inbox item. */
-  moved_at?: string
+  /** When the task moved to Review, which Undo restores: otherwise the task looks new, and its item comes a day later. */
+  moved_at: string
 }
 
 /** Approves a task in Review. Undo returns it to Review. */
@@ -23,7 +23,7 @@ export function useApprove() {
     onSuccess: (task, { moved_at }) => {
       putTask(cache, task)
       say(words.done(task.key), () => {
-        sendChange(task.id, { status: 'review', ...(moved_at ? { moved_at } : {}) }).then(
+        sendChange(task.id, { status: 'review', moved_at }).then(
           back => {
             putTask(cache, back)
             say(words.undone(task.key))

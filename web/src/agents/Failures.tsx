@@ -1,39 +1,54 @@
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { nameOf } from '../sessions/session'
 import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
+import { plainText } from '../ui/plainText'
 import { State } from '../ui/State'
 import { sessionHref, standupHref, TextLink } from '../ui/TextLink'
-import type { AgentDetails } from './agent'
-import { RunName } from './RunName'
+import { type AgentDetails, repeated } from './agent'
 
 const words = agentTexts.page
 
 type Failure = AgentDetails['failures'][number]
 
-/** The recent failures, each with a link to where to deal with it. */
+/** How many runs succeeded, and the failures, each with a link to where to deal with it and to its run. */
 export function Failures({ page }: { page: AgentDetails }) {
-  const of = page.failures
-  if (of.length === 0) return <p className="text-soft">{words.noFailures}</p>
+  const box = useRef<HTMLDivElement>(null)
+  // The router looks for the anchor before the agent is loaded.
+  useEffect(() => {
+    if (location.hash === '#failures') box.current?.scrollIntoView({ block: 'center' })
+  }, [])
+  const { succeeded, failed } = page.runs_last_7_days
+  const all = succeeded + failed
   return (
-    <ol>
-      {of.map(f => (
-        <li key={`${f.at} ${f.kind} ${f.what}`} className="border-line border-b py-1.5 last:border-b-0">
-          <p className="flex flex-wrap items-center gap-x-2">
-            <State icon={f.kind === 'job_missed' || f.kind === 'standup' ? 'clock' : 'error'} tone="danger">
-              {words.failure[f.kind]}
-            </State>
-            <Where failure={f} page={page} />
-            <Age at={f.at} className="ml-auto text-soft text-xs" />
-          </p>
-          {f.detail && (
-            <p className="wrap-anywhere text-soft">
-              <bdi>{f.detail}</bdi>
+    <div ref={box} id="failures">
+      <p>{all > 0 ? agentTexts.succeeded(succeeded, all) : <span className="text-soft">{agentTexts.noRuns}</span>}</p>
+      <ol className="mt-1 divide-y divide-line empty:hidden">
+        {repeated(page.failures).map(({ failure: f, times }) => (
+          <li key={`${f.kind} ${f.what}`} className="py-2">
+            <p className="flex flex-wrap items-center gap-x-2">
+              <State icon={f.kind === 'job_missed' || f.kind === 'standup' ? 'clock' : 'error'} tone="danger">
+                {words.failure[f.kind]}
+              </State>
+              <Where failure={f} page={page} />
+              {times > 1 && <span className="text-soft text-xs">{words.times(times)}</span>}
+              <Age at={f.at} className="ml-auto text-soft text-xs" say="ago" />
             </p>
-          )}
-        </li>
-      ))}
-    </ol>
+            {(f.detail || f.session_key) && (
+              <p className="wrap-anywhere text-soft">
+                <bdi>{plainText(f.detail)}</bdi>{' '}
+                {f.session_key && f.kind !== 'session' && (
+                  <TextLink className="text-accent underline" href={sessionHref(f.session_key)}>
+                    {agentTexts.openRun}
+                  </TextLink>
+                )}
+              </p>
+            )}
+          </li>
+        ))}
+      </ol>
+    </div>
   )
 }
 
@@ -66,7 +81,7 @@ function Where({ failure: f, page }: { failure: Failure; page: AgentDetails }): 
     case 'session':
       return (
         <TextLink className={look} href={sessionHref(f.what)} title={f.what}>
-          <RunName of={f.what} page={page} />
+          <bdi>{nameOf({ key: f.what, label: null, agent_id: page.agent_id })}</bdi>
         </TextLink>
       )
   }

@@ -1,38 +1,28 @@
 import { Link } from '@tanstack/react-router'
-import type { Schemas } from '../api/client'
 import { StatusMark } from '../tasks/Bits'
-import { texts } from '../texts'
 import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import { Badge } from '../ui/State'
-import { openTasks } from './agent'
+import { type AgentDetails, byUrgency } from './agent'
+import { TaskCounts } from './Bits'
 
 const words = agentTexts.page
 
-/** The number of open tasks, and the tasks that changed last. */
-export function Tasks({ desk }: { desk: Schemas['AgentDesk'] }) {
-  if (openTasks(desk) === 0 && desk.last.length === 0) return <p className="text-soft">{words.noTasks}</p>
-  const columns = (['in_progress', 'review', 'todo', 'backlog'] as const).filter(c => desk.open[c] > 0)
+/** The number of open tasks, and those that changed last, blocked ones first; without open ones, the last done. */
+export function Tasks({ id, page }: { id: string; page: AgentDetails }) {
+  const { tasks } = page
+  const open = tasks.last.filter(t => t.status !== 'done')
+  if (tasks.last.length === 0) return <p className="text-soft">{words.noTasks}</p>
   return (
     <>
-      <p className="mb-1 flex flex-wrap gap-x-3 gap-y-1">
-        {columns.map(c => (
-          <span key={c} className="text-soft">
-            {desk.open[c]} {texts.tasks.status[c].toLowerCase()}
-          </span>
-        ))}
-        {desk.claimed > 0 && <span className="text-soft">{words.claimed(desk.claimed)}</span>}
-        {desk.blocked > 0 && (
-          <Badge icon="blocked" tone="danger">
-            {agentTexts.blocked(desk.blocked)}
-          </Badge>
-        )}
+      <p className="mb-1.5">
+        <TaskCounts id={id} of={tasks} />
       </p>
-      <ul>
-        {desk.last.map(t => (
-          <li key={t.key} className="border-line border-b last:border-b-0">
+      <ul className="-mx-1">
+        {byUrgency(open.length > 0 ? open : tasks.last).map(t => (
+          <li key={t.key} className="border-line border-t">
             <Link
-              className="flex min-h-8 flex-wrap items-center gap-x-2 rounded-md px-1 py-1 hover:bg-hover pointer-coarse:min-h-10"
+              className="flex min-h-9 flex-wrap items-center gap-x-2 rounded-md px-1 py-1 hover:bg-hover pointer-coarse:min-h-10"
               search={{ task: t.key }}
               to="/tasks"
             >
@@ -42,18 +32,11 @@ export function Tasks({ desk }: { desk: Schemas['AgentDesk'] }) {
                   {t.title}
                 </bdi>
               </span>
-              {t.blocked && (
-                <Badge icon="blocked" tone="danger">
-                  {texts.tasks.fields.blocked}
-                </Badge>
+              {t.dispatch && words.dispatch[t.dispatch] && t.status !== 'done' && (
+                <Badge tone={t.dispatch === 'failed' ? 'danger' : 'idle'}>{words.dispatch[t.dispatch]}</Badge>
               )}
-              {t.dispatch && (
-                <Badge tone={t.dispatch === 'failed' ? 'danger' : t.dispatch === 'started' ? 'active' : 'idle'}>
-                  {words.dispatch[t.dispatch] ?? t.dispatch}
-                </Badge>
-              )}
-              <StatusMark of={t.status} />
-              <Age at={t.moved_at} className="ml-auto min-w-16 shrink-0 text-right text-soft text-xs sm:ml-0" />
+              <StatusMark blocked={t.blocked} of={t.status} />
+              <Age at={t.moved_at} className="ml-auto w-20 shrink-0 text-right text-soft text-xs sm:ml-0" say="for" />
             </Link>
           </li>
         ))}

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Schemas } from '../api/client'
 import { agents as words } from '../texts/agents'
-import { type Agent, bars, daysUntil, shareOf, treeOf } from './agent'
+import { type Agent, type AgentDetails, byUrgency, daysOf, groupsOf, named, repeated, type Spend } from './agent'
 import { wordOf } from './Bits'
 
 const agent = (id: string): Agent =>
@@ -17,61 +16,93 @@ const agent = (id: string): Agent =>
 
 const team = (facilitator: string, ...participants: string[]) => ({
   id: facilitator,
-  name: 'Team',
+  name: `Team of ${facilitator}`,
   facilitator,
   participants,
 })
 
-// An agent missing from the team view goes unnoticed.
-describe('the tree', () => {
-  it('has those who are asked under the one who asks, in the order of the team', () => {
-    const { branches, alone } = treeOf(['cto', 'coo', 'cmo', 'intern'].map(agent), [team('coo', 'cto', 'cmo')])
-    expect(branches.map(b => [b.lead.id, ...b.members.map(m => m.id)])).toEqual([['coo', 'cto', 'cmo']])
-    expect(alone.map(a => a.agent_id)).toEqual(['intern'])
+// An agent missing from the page goes unnoticed.
+describe('groups', () => {
+  it('are the teams, facilitator first, with each agent once', () => {
+    const groups = groupsOf(['b', 'cto', 'coo', 'intern'].map(agent), [
+      team('coo', 'cto', 'ghost'),
+      team('b', 'b', 'cto'),
+      team('ghost'),
+    ])
+    expect(groups.map(g => [g.name, ...g.agents.map(a => a.agent_id)])).toEqual([
+      ['Team of coo', 'coo', 'cto'],
+      ['Team of b', 'b'],
+      [null, 'intern'],
+    ])
   })
-  it('keeps a name that nobody knows, and says that nobody does', () => {
-    const { branches } = treeOf([agent('coo')], [team('coo', 'ghost')])
-    expect(branches[0]?.members).toEqual([{ id: 'ghost', agent: null }])
-  })
-  it('shows an agent of two teams in both, and a facilitator not under itself', () => {
-    const { branches, alone } = treeOf(['a', 'b'].map(agent), [team('a', 'a', 'b'), team('b', 'a')])
-    expect(branches.map(b => b.members.map(m => m.id))).toEqual([['b'], ['a']])
-    expect(alone).toEqual([])
-  })
-  it('is a plain list without teams', () => expect(treeOf([agent('a')], []).alone).toHaveLength(1))
+  it('are one without teams', () => expect(groupsOf([agent('a')], [])).toHaveLength(1))
 })
 
-// An off-by-one day would show yesterday's cost as today's.
-describe('days', () => {
-  it('go on over months, years and changes of the clocks', () => {
-    expect(daysUntil('2026-03-02', 3)).toEqual(['2026-02-28', '2026-03-01', '2026-03-02'])
+describe('the filter', () => {
+  it('finds names and IDs', () => {
+    const all = [agent('cto'), { ...agent('x-1'), name: 'Search Expert' }]
+    expect(named(all, ' CT ').map(a => a.agent_id)).toEqual(['cto'])
+    expect(named(all, 'expert').map(a => a.agent_id)).toEqual(['x-1'])
+    expect(named(all, '')).toHaveLength(2)
   })
 })
 
-const share = (key: string | null, cost_usd: string | null, more: object = {}) =>
-  ({ key, cost_usd, runs: 1, unpriced_runs: 0, rest: false, ...more }) as Schemas['UsageShare']
-const report = (...groups: Schemas['UsageShare'][]) =>
-  ({
-    groups,
-    from: '2026-11-20T00:00:00Z',
-    to: '2026-11-21T00:00:00Z',
-    ledger_begins_at: '2026-11-01T00:00:00Z',
-    followed_since: '2026-11-01T00:00:00Z',
-  }) as Schemas['UsageReport']
+const day = (n: number, cost_usd: string | null, runs = 1) => ({
+  day: `2026-11-${n}`,
+  runs,
+  unpriced_runs: 0,
+  cost_usd,
+})
 
 // Unknown costs must not show as zero.
-describe('what a day cost an agent', () => {
-  it('is its row; nothing without one; unknown while the answer is not there or hides it', () => {
-    expect(shareOf(report(share('cto', '1.5')), 'cto')?.cost_usd).toBe('1.5')
-    expect(shareOf(report(share('cto', '1.5')), 'coo')).toEqual({ cost_usd: '0', runs: 0, unpriced_runs: 0 })
-    expect(shareOf(undefined, 'cto')).toBeNull()
-    expect(shareOf(report(share(null, '1', { rest: true })), 'cto')).toBeNull()
-    expect(shareOf({ ...report(), ledger_begins_at: '2026-11-21T08:00:00Z' }, 'cto')).toBeNull()
+describe('the costs by day', () => {
+  const spend = (...days: ReturnType<typeof day>[]) =>
+    ({ days, ledger_begins_at: '2026-11-19T08:00:00Z', followed_since: '2026-11-19T08:00:00Z' }) as Spend
+  it('have bars by the largest day, and none where a cost is unknown', () => {
+    expect(daysOf(spend(day(20, '1'), day(21, '4'), day(22, null), day(23, '0'))).map(d => d.bar)).toEqual([
+      25,
+      100,
+      null,
+      0,
+    ])
+    expect(daysOf(spend(day(20, '0', 0))).map(d => d.bar)).toEqual([0])
   })
-  it('has a bar by the largest day, and none where it is unknown', () => {
-    const day = (cost_usd: string | null) => ({ day: '', cost: { cost_usd, runs: 1, unpriced_runs: 0 } })
-    expect(bars([day('1'), day('4'), { day: '', cost: null }, day(null), day('0')])).toEqual([25, 100, null, null, 0])
-    expect(bars([day('0')])).toEqual([0])
+  it('are unknown before tracking started', () => {
+    expect(daysOf(spend(day(18, '0', 0), day(19, '2'))).map(d => [d.cost === null, d.bar])).toEqual([
+      [true, null],
+      [false, 100],
+    ])
+  })
+})
+
+// A job that fails every hour must not fill the page.
+describe('failures', () => {
+  it('of the same job are one, with their number', () => {
+    const of = (kind: string, what: string, at: string) => ({ kind, what, at }) as AgentDetails['failures'][number]
+    const shown = repeated([
+      of('job_failed', 'Backup', '3'),
+      of('job_missed', 'Backup', '2'),
+      of('job_failed', 'Backup', '1'),
+    ])
+    expect(shown.map(s => [s.failure.kind, s.failure.at, s.times])).toEqual([
+      ['job_failed', '3', 2],
+      ['job_missed', '2', 1],
+    ])
+  })
+})
+
+describe('tasks', () => {
+  it('that are blocked come first, and those that are done last', () => {
+    const of = (key: string, status: string, blocked = false) =>
+      ({ key, status, blocked }) as AgentDetails['tasks']['last'][number]
+    const sorted = byUrgency([
+      of('1', 'done'),
+      of('2', 'todo'),
+      of('3', 'in_progress'),
+      of('4', 'todo', true),
+      of('5', 'in_progress'),
+    ])
+    expect(sorted.map(t => t.key)).toEqual(['4', '3', '5', '2', '1'])
   })
 })
 

@@ -1,75 +1,87 @@
 import type { Schemas } from '../api/client'
-import { addDays } from '../app/days'
 import { nanos } from '../app/format'
+import { nameOf, partsOf } from '../sessions/session'
+import { soFar } from '../spend/activeRuns'
 import { knownOf } from '../spend/ledger'
+import type { statuses } from '../tasks/task'
 
 export type Agent = Schemas['Agent']
 export type AgentDetails = Schemas['AgentPage']
-export type Team = Schemas['StandupTeam']
+export type AgentSession = Schemas['AgentSession']
+export type Spend = Schemas['AgentSpend']
+export type Team = Pick<Schemas['StandupTeam'], 'id' | 'name' | 'facilitator' | 'participants'>
 
-/** An entry of the team view: an agent, or an ID in a team that matches no agent. */
-export interface Place {
+export interface Group {
   id: string
-  agent: Agent | null
+  /** Null for agents without a team. */
+  name: string | null
+  agents: Agent[]
 }
 
-export interface Branch {
-  id: string
-  name: string
-  lead: Place
-  members: Place[]
-}
-
-/**
- * Groups agents by standup team: the facilitator, then the participants. Agents without a team are listed separately.
- */
-export function treeOf(
-  agents: readonly Agent[],
-  teams: readonly Pick<Team, 'id' | 'name' | 'facilitator' | 'participants'>[],
-): { branches: Branch[]; alone: Agent[] } {
-  const known = new Map(agents.map(a => [a.agent_id, a]))
-  const named = new Set<string>()
-  const place = (id: string): Place => {
-    named.add(id)
-    return { id, agent: known.get(id) ?? null }
+/** Groups agents by team, facilitator first. An agent of several teams is in the first one only. */
+export function groupsOf(agents: readonly Agent[], teams: readonly Team[]): Group[] {
+  const left = new Map(agents.map(a => [a.agent_id, a]))
+  const take = (id: string): Agent[] => {
+    const found = left.get(id)
+    left.delete(id)
+    return found ? [found] : []
   }
-  const branches = teams.map(t => ({
-    id: t.id,
-    name: t.name,
-    lead: place(t.facilitator),
-    members: t.participants.filter(id => id !== t.facilitator).map(place),
-  }))
-  return { branches, alone: agents.filter(a => !named.has(a.agent_id)) }
+  const groups = teams.map(t => ({ id: t.id, name: t.name, agents: [t.facilitator, ...t.participants].flatMap(take) }))
+  return [...groups, { id: '', name: null, agents: [...left.values()] }].filter(g => g.agents.length > 0)
 }
 
-/** Returns the number of tasks that are not done. */
-export const openTasks = (d: Schemas['AgentDesk']): number =>
-  d.open.backlog + d.open.todo + d.open.in_progress + d.open.review
+/** Returns the agents whose name or ID contains the text. */
+export const named = (agents: readonly Agent[], text: string): Agent[] =>
+  agents.filter(a => `${a.name}\n${a.agent_id}`.toLowerCase().includes(text.trim().toLowerCase()))
 
-/** Returns `count` days up to `last`, earliest first. */
-export const daysUntil = (last: string, count: number): string[] =>
-  Array.from({ length: count }, (_, i) => addDays(last, i - count + 1))
+/** Returns the name of a session and the task that it works on. */
+export function titleOf(s: AgentSession): { name: string; task: string | undefined } {
+  return { name: s.title ?? nameOf(s), task: partsOf(s.key).task }
+}
 
-/** The cost of an agent on one day; null if unknown. */
+/** A day of an agent. Its cost is null if unknown, such as before tracking started. */
 export interface DayCost {
   day: string
-  cost: Pick<Schemas['UsageShare'], 'cost_usd' | 'runs' | 'unpriced_runs'> | null
+  cost: Spend['days'][number] | null
+  /** The length of its bar from 0 to 100; null if unknown. */
+  bar: number | null
 }
 
-/**
- * Returns the agent's row in a usage report, or zeros if it has none. Null means unknown: tracking started later, or
- * the report combines several agents into one row.
- */
-export function shareOf(report: Schemas['UsageReport'] | undefined, agentID: string): DayCost['cost'] {
-  if (!report || knownOf(report, Date.now()) === 'nothing') return null
-  const found = report.groups.find(g => g.key === agentID && !g.rest)
-  if (found) return found
-  return report.groups.some(g => g.rest) ? null : { cost_usd: '0', runs: 0, unpriced_runs: 0 }
-}
-
-/** Returns the bar lengths from 0 to 100; null for unknown costs. */
-export function bars(days: readonly DayCost[]): (number | null)[] {
+/** Returns the costs of an agent's last 7 days, that of today with its active runs. */
+export function daysOf(spend: Spend, active: readonly Schemas['UsageGoingRun'][] = []): DayCost[] {
+  const known = (day: string) =>
+    knownOf({ ...spend, from: `${day}T00:00:00Z`, to: `${day}T23:59:59Z` }, Date.now()) !== 'nothing'
+  const today = spend.days.at(-1)
+  const days = spend.days.map(d => ({
+    day: d.day,
+    cost: known(d.day) ? (d === today ? { ...d, ...soFar(active, d) } : d) : null,
+  }))
   const sums = days.map(d => (d.cost === null ? null : nanos(d.cost.cost_usd)))
   const most = sums.reduce<bigint>((m, s) => (s !== null && s > m ? s : m), 0n)
-  return sums.map(s => (s === null ? null : most === 0n ? 0 : Number((s * 1000n) / most) / 10))
+  return days.map((d, i) => {
+    const sum = sums[i] ?? null
+    return { ...d, bar: sum === null ? null : most === 0n ? 0 : Number((sum * 1000n) / most) / 10 }
+  })
 }
+
+type Failure = AgentDetails['failures'][number]
+
+/** Combines repeated failures of the same job or task into one with their number, at the place of the latest. */
+export function repeated(failures: readonly Failure[]): { failure: Failure; times: number }[] {
+  const found = new Map<string, { failure: Failure; times: number }>()
+  for (const failure of failures) {
+    const name = `${failure.kind} ${failure.what}`
+    const was = found.get(name)
+    if (was) was.times++
+    else found.set(name, { failure, times: 1 })
+  }
+  return [...found.values()]
+}
+
+const columns: readonly (typeof statuses)[number][] = ['in_progress', 'review', 'todo', 'backlog', 'done']
+
+/** Sorts tasks by what needs a look: blocked, then by column, done last. Within a column they stay as they are. */
+export const byUrgency = (tasks: AgentDetails['tasks']['last']): AgentDetails['tasks']['last'] =>
+  [...tasks].sort(
+    (a, b) => Number(b.blocked) - Number(a.blocked) || columns.indexOf(a.status) - columns.indexOf(b.status),
+  )

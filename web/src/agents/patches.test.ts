@@ -26,11 +26,15 @@ describe('what sessions tell of agents', () => {
   it('reads presence anew when a run begins or ends, and else only puts the row in place', () => {
     const cache = new QueryClient()
     cache.setQueryData(['agents', 'one', 'cto'], { sessions: [session({ last_message: 'before' })] })
+    cache.setQueryData(
+      ['agents', 'summaries'],
+      [{ summary: { session: session({ title: 'Search' }) } }, { summary: null }],
+    )
     const asked = vi.spyOn(cache, 'invalidateQueries')
     const tell = (s: object) => dispatch(agentPatches, { kind: 'session.changed', data: s }, cache)
     const reads = () => {
       vi.advanceTimersByTime(3000)
-      const n = asked.mock.calls.filter(c => JSON.stringify(c[0]?.queryKey) === '["agents","list"]').length
+      const n = asked.mock.calls.filter(c => JSON.stringify(c[0]?.queryKey) === '["agents","summaries"]').length
       asked.mockClear()
       return n
     }
@@ -43,6 +47,8 @@ describe('what sessions tell of agents', () => {
     expect(reads()).toBe(0)
     const page = cache.getQueryData<{ sessions: { last_message: string }[] }>(['agents', 'one', 'cto'])
     expect(page?.sessions[0]?.last_message).toBe('nearly')
+    const [first] = cache.getQueryData<{ summary: { session: object } }[]>(['agents', 'summaries']) ?? []
+    expect(first?.summary.session).toMatchObject({ last_message: 'nearly', title: 'Search' })
     tell(session({ stalled: true }))
     expect(reads()).toBe(1)
     tell(session({ active: false, active_run_id: null }))

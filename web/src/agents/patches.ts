@@ -1,18 +1,19 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
 import { type Patch, rereadSoon } from '../app/live/patches'
-import type { AgentDetails } from './agent'
+import type { Agent, AgentDetails, AgentSession } from './agent'
 
-/** Minimum time between refetches of an agent's totals (tasks, spend, failures), in ms. */
+/** Minimum time between refetches of totals (tasks, spend, failures), in ms. */
 const calm = 2000
 let waiting = false
 
-function rereadPages(cache: QueryClient): void {
+function rereadTotals(cache: QueryClient): void {
   if (waiting) return
   waiting = true
   setTimeout(() => {
     waiting = false
     void cache.invalidateQueries({ queryKey: ['agents', 'one'] })
+    void cache.invalidateQueries({ queryKey: ['agents', 'summaries'] })
   }, calm)
 }
 
@@ -27,14 +28,19 @@ const standing = (s: Pick<Session, 'active' | 'active_run_id' | 'stalled'>): str
 
 const known = new Map<string, string>()
 
-/** Updates a session in the cached page of its agent. */
+/** Updates a session in the cached answers about its agent. */
 function putSession(cache: QueryClient, s: Session): void {
-  cache.setQueryData<AgentDetails>(['agents', 'one', s.agent_id], was => {
-    if (!was?.sessions?.some(o => o.key === s.key)) return was
-    const { key, kind, label, active, status, cost_usd, last_message, updated_at } = s
-    const row = { key, kind, label, active, status, cost_usd, last_message, updated_at }
-    return { ...was, sessions: was.sessions.map(o => (o.key === key ? row : o)) }
-  })
+  const { key, label, active, status, cost_usd, last_message, updated_at } = s
+  const next = (was: AgentSession): AgentSession =>
+    was.key === key ? { ...was, label, active, status, cost_usd, last_message, updated_at } : was
+  cache.setQueryData<AgentDetails>(['agents', 'one', s.agent_id], was =>
+    was?.sessions?.some(o => o.key === key) ? { ...was, sessions: was.sessions.map(next) } : was,
+  )
+  cache.setQueryData<Agent[]>(['agents', 'summaries'], was =>
+    was?.map(a =>
+      a.summary?.session?.key === key ? { ...a, summary: { ...a.summary, session: next(a.summary.session) } } : a,
+    ),
+  )
 }
 
 /**
@@ -51,6 +57,7 @@ export const agentPatches: readonly Patch[] = [
       if (known.get(data.key) === now) return
       known.set(data.key, now)
       rereadSoon(cache, ['agents', 'list'])
+      rereadSoon(cache, ['agents', 'summaries'])
       rereadSoon(cache, ['agents', 'one', data.agent_id])
     },
   },
@@ -60,7 +67,7 @@ export const agentPatches: readonly Patch[] = [
       if (typeof data !== 'object' || data === null || !('key' in data) || typeof data.key !== 'string') return
       known.delete(data.key)
       rereadSoon(cache, ['agents', 'list'])
-      rereadPages(cache)
+      rereadTotals(cache)
     },
   },
   {
@@ -68,23 +75,21 @@ export const agentPatches: readonly Patch[] = [
     apply: (_, cache) => {
       known.clear()
       rereadSoon(cache, ['agents', 'one'])
+      rereadSoon(cache, ['agents', 'summaries'])
     },
   },
-  { on: ['task.', 'standup.', 'jobs.changed', 'user.'], apply: (_, cache) => rereadPages(cache) },
-  { on: ['team.'], apply: (_, cache) => rereadSoon(cache, ['agents', 'teams']) },
+  // `hello` starts each stream. Events before it may have been missed.
   {
-    // `hello` starts each stream. Events before it may have been missed.
-    on: ['usage.grown', 'hello'],
+    on: ['task.', 'standup.', 'jobs.changed', 'user.', 'usage.grown', 'hello'],
+    apply: (_, cache) => rereadTotals(cache),
+  },
+  {
+    on: ['agent.'],
     apply: (_, cache) => {
-      rereadPages(cache)
-      // Refetches only the latest day. Earlier days change only through ledger adjustments, which can wait.
-      const latest = cache
-        .getQueryCache()
-        .findAll({ queryKey: ['agents', 'spend'] })
-        .map(q => q.queryKey)
-        .sort((a, b) => String(a[2]).localeCompare(String(b[2])))
-        .at(-1)
-      if (latest) rereadSoon(cache, latest)
+      rereadSoon(cache, ['agents', 'list'])
+      rereadSoon(cache, ['agents', 'summaries'])
+      rereadSoon(cache, ['agents', 'one'])
     },
   },
+  { on: ['team.'], apply: (_, cache) => rereadSoon(cache, ['agents', 'teams']) },
 ]

@@ -1,25 +1,21 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../app/lazy'
 import { frameRoute } from '../app/rootRoutes'
-import { params, wordParam } from '../app/searchParams'
-
-/** Reads the search parameters of the agents page. */
-function search(s: Record<string, unknown>) {
-  return params({ view: wordParam(s.view, ['table', 'tree']) })
-}
+import { params, searchParam, wordParam } from '../app/searchParams'
 
 const agentsFolder = createRoute({ getParentRoute: () => frameRoute, path: '/agents' })
 
 const agentsListRoute = createRoute({
   getParentRoute: () => agentsFolder,
   path: '/',
-  validateSearch: search,
+  validateSearch: (s: Record<string, unknown>) => params({ q: searchParam(s.q) }),
   component: lazyPage(() => import('./Page'), 'AgentsPage'),
 })
 
 const agentRoute = createRoute({
   getParentRoute: () => agentsFolder,
   path: '/$agentId',
+  validateSearch: (s: Record<string, unknown>) => params({ connect: wordParam(s.connect, ['1']) }),
   component: lazyPage(() => import('./Agent'), 'AgentPage'),
 })
 

@@ -118,11 +118,12 @@ describe('the client', () => {
     expect(session.token()).toBe('new')
   })
 
-  it('asks nothing when nobody is signed in', async () => {
+  it('signs out on the server, and asks nothing when nobody is signed in', async () => {
     answer(200, {})
     session.signOut()
+    expect(asked).toEqual(['/api/v1/auth/me/sessions/current'])
     expect(await take(api.GET('/api/v1/auth/me')).catch(e => e)).toMatchObject({ code: 'signed_out' })
-    expect(asked).toEqual([])
+    expect(asked).toHaveLength(1)
   })
 
   it('says that nobody answered, and is silent when it was told to give up', async () => {

@@ -24,6 +24,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/agentrt/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the policy for commands
+         * @description Says whether agents ask before they run commands, from the runtime's configuration. By default they never ask.
+         */
+        get: operations["get-agentrt-commands"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agentrt/doctor": {
         parameters: {
             query?: never;
@@ -94,7 +114,7 @@ export interface paths {
          *
          *     You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. A read-only field is rejected if its value differs from the current one.
          *
-         *     For jobs that are not cron jobs, only the field enabled can be changed.
+         *     For jobs that are not cron jobs, only the fields enabled and task can be changed.
          */
         patch: operations["patch-agentrt-jobs-by-id"];
         trace?: never;
@@ -170,6 +190,26 @@ export interface paths {
         };
         /** List the models of the runtime */
         get: operations["get-agentrt-models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agentrt/next-runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview a cron expression
+         * @description Returns the next five times of an expression, or why it is invalid. Does not ask the runtime.
+         */
+        get: operations["get-agentrt-next-runs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -302,7 +342,7 @@ export interface paths {
         put?: never;
         /**
          * Stop the runs of a session
-         * @description Stops all active and queued runs, or the one with run_id. If there is nothing to stop, the request succeeds and stopped is false.
+         * @description Stops all active and queued runs and those of sub-agents, or the one with run_id. If that one was started by a channel such as Telegram, all others of the session end with it. If there is nothing to stop, the request succeeds and stopped is false.
          */
         post: operations["post-agentrt-sessions-by-key-stop"];
         delete?: never;
@@ -379,11 +419,31 @@ export interface paths {
         };
         /**
          * Get an agent with its current work
-         * @description Returns the agent's runs, tasks, standup reports, costs, failures and sessions. Data that only the runtime has is null while the runtime is unreachable.
+         * @description Returns the agent's tasks, standup reports, costs, failures and sessions. Data that only the runtime has is null while the runtime is unreachable.
          */
         get: operations["get-agents-by-agent-id"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent_id}/hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hold an agent
+         * @description Wardroom starts no run of the agent until it is released: dispatches, messages and runs of its jobs are refused with agent_held, and standups go on without it. If the settings allow it, Wardroom also holds the agent in the runtime: it stops what runs, disables the agent's jobs, and sets a model that does not exist. The agent's hold shows the progress. If the agent is held already, the request replaces the reason.
+         */
+        post: operations["post-agents-by-agent-id-hold"];
         delete?: never;
         options?: never;
         head?: never;
@@ -404,6 +464,126 @@ export interface paths {
          * @description Starts or continues the agent's main session, agent:<agent_id>:main, which need not exist. Otherwise like POST /agentrt/sessions/{key}/messages.
          */
         post: operations["post-agents-by-agent-id-messages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent_id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release an agent
+         * @description Restores the agent's model and jobs as they were before the hold, except what someone has changed since. The agent is released when that is done; until then, its hold has the state releasing.
+         */
+        post: operations["post-agents-by-agent-id-release"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent_id}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how an agent is connected to the tools
+         * @description Returns the configuration for the agent runtime that gives the agent the tools at /mcp, and when the agent last used them.
+         */
+        get: operations["get-agents-by-agent-id-tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent_id}/tools/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check the connection of an agent to the tools
+         * @description Starts a turn of the agent in a new session, in which it calls whoami. Responds when the turn has ended, at the latest after about 2 minutes. The turn costs tokens.
+         */
+        post: operations["post-agents-by-agent-id-tools-check"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List approvals
+         * @description Lists what agents want to do and what people decided about it. Without the parameter state, only approvals that wait are listed.
+         */
+        get: operations["get-approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an approval
+         * @description Returns the approval with the cost of its session so far and the last five decisions about the same command.
+         */
+        get: operations["get-approvals-by-id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer an approval
+         * @description Allows or denies the action. The first answer counts, whether it comes through Wardroom or another client of the runtime; later ones fail with approval_decided, which names who was first. shown is the approval's digest: if the request has changed since you read it, the answer fails with approval_changed. allow-always also allows the same command later.
+         */
+        post: operations["post-approvals-by-id-answer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -511,6 +691,50 @@ export interface paths {
         patch: operations["patch-auth-me"];
         trace?: never;
     };
+    "/api/v1/auth/me/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your signed-in devices
+         * @description Lists the browsers and programs that are signed in to your account with a password or a link, newest first. API keys are not included.
+         */
+        get: operations["get-auth-me-sessions"];
+        put?: never;
+        post?: never;
+        /**
+         * Sign out everywhere
+         * @description Signs out all devices except the one that sends the request. API keys keep working.
+         */
+        delete: operations["delete-auth-me-sessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/me/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign out a device
+         * @description Every replica refuses the device's token from then on, and its live streams end. The ID current signs out the device that sends the request.
+         */
+        delete: operations["delete-auth-me-sessions-by-id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/auth/password": {
         parameters: {
             query?: never;
@@ -522,7 +746,7 @@ export interface paths {
         put?: never;
         /**
          * Change your own password
-         * @description Requires your current password. A wrong password counts as a failed login. Returns the account. Existing tokens stay valid until they expire.
+         * @description Requires your current password. A wrong password counts as a failed login. Returns the account.
          */
         post: operations["post-auth-password"];
         delete?: never;
@@ -753,6 +977,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the limits
+         * @description Returns each limit with the usage in its current period. Runs in progress are included; they are read within seconds of a model call.
+         */
+        get: operations["get-limits"];
+        put?: never;
+        /**
+         * Create a limit
+         * @description The limit applies to usage from now on; the current period counts from its beginning. At 80 percent of the amount, an inbox item warns. When usage reaches the amount, the severity of the item rises, and the action follows: tell does no more; stop ends the runs in the scope, and each run that starts later after its first model call; hold also holds the agent. Wardroom sees the cost of a model call after the call, so usage exceeds the amount slightly. Usage without a price does not count in dollars. A limit on one run is deleted when the run ends.
+         */
+        post: operations["post-limits"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a limit on past usage
+         * @description Returns how often usage would have reached the limit in the last 30 days, or whether the run has reached it if scope is run. Nothing is stored.
+         */
+        post: operations["post-limits-preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a limit */
+        get: operations["get-limits-by-id"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a limit
+         * @description Deleting a limit never releases a held agent.
+         */
+        delete: operations["delete-limits-by-id"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a limit
+         * @description A change never releases a held agent.
+         */
+        patch: operations["patch-limits-by-id"];
+        trace?: never;
+    };
+    "/api/v1/limits/{id}/allow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Allow more in the current period
+         * @description Adds an amount to the limit until its current period ends. For a limit on each run, the amount is added for the run that reached the limit last.
+         */
+        post: operations["post-limits-by-id-allow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/people": {
         parameters: {
             query?: never;
@@ -836,6 +1149,87 @@ export interface paths {
         patch: operations["patch-projects-by-id"];
         trace?: never;
     };
+    "/api/v1/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List questions
+         * @description Lists the questions of agents to people. Without the parameter state, only questions that wait are listed.
+         */
+        get: operations["get-questions"];
+        put?: never;
+        /**
+         * Ask a person
+         * @description Puts a question of the calling agent into the inbox. The answer starts a turn in the agent's session, and becomes a comment on the task that the question is about. To read the state or the answer, repeat the request: while the question waits, and for 24 hours after it has ended, the same content asks nothing new and returns the question with the status 200. until is not compared.
+         */
+        post: operations["post-questions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a question */
+        get: operations["get-questions-by-id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/{id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question
+         * @description Answers all parts of a question, each with the label of an option or in other words. Without answers, the question is skipped and the agent decides. The runtime records your name. The first answer counts. A question with the source wardroom is answered even if the gateway is offline: delivery tells when the agent gets the answer.
+         */
+        post: operations["post-questions-by-id-answer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/questions/{id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw a question
+         * @description Takes back a question that the calling agent has asked and that waits for an answer.
+         */
+        post: operations["post-questions-by-id-withdraw"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/retention": {
         parameters: {
             query?: never;
@@ -845,6 +1239,26 @@ export interface paths {
         };
         /** Get the retention policies */
         get: operations["get-retention"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/retention/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview other days
+         * @description Counts what a run would archive or delete now if the setting had another number of days, for each policy with the setting. Change the number with PATCH /settings.
+         */
+        get: operations["get-retention-preview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -971,7 +1385,7 @@ export interface paths {
         head?: never;
         /**
          * Change the settings
-         * @description Changes the gateway's address and token without a restart; all replicas follow within seconds. The token is stored encrypted and never returned. Each change requires your own password as current_password. A wrong password counts as a failed login.
+         * @description Changes the gateway's address and token, the days of retention, and whether holds may change the runtime, without a restart; all replicas follow within seconds. The token is stored encrypted and never returned. A change of the gateway, and holds.in_runtime true, require your own password as current_password. A wrong password counts as a failed login. Use GET /retention/preview before you lower a number of days.
          *
          *     A change of the address requires the token again, or null if the gateway requires none. A value that the environment determines is rejected; the problem's variable names the environment variable.
          */
@@ -1318,7 +1732,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the comments on a task, oldest first */
+        /** List the comments on a task */
         get: operations["get-tasks-by-id-comments"];
         put?: never;
         /**
@@ -1411,6 +1825,26 @@ export interface paths {
          * @description Also returns the history of a deleted task, by ID or key.
          */
         get: operations["get-tasks-by-id-history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/receipt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the receipt of a task
+         * @description Compares the agent's last report that the task is done with what the runtime recorded. No model is asked, and nothing that the agent says can raise the grade. The receipt is made again until the transcripts of the runs are complete, which takes about a minute after the run ends. Returns 204 if no agent has reported the task as done.
+         */
+        get: operations["get-tasks-by-id-receipt"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1600,6 +2034,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage/idle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage of idle runs
+         * @description Sums the runs of heartbeats and scheduled jobs in the last 7 days during which no agent changed a task.
+         */
+        get: operations["get-usage-idle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users": {
         parameters: {
             query?: never;
@@ -1774,6 +2228,37 @@ export interface components {
              */
             role?: "owner" | "admin" | "user" | "agent";
         };
+        AccountDevice: {
+            /**
+             * Format: date-time
+             * @description When it signed in.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            created_at: string;
+            /** @description Whether this request comes from it. */
+            current: boolean;
+            /**
+             * @description The browser and system according to the User-Agent header, which any program can choose.
+             * @example Firefox on Linux
+             */
+            device: string;
+            /**
+             * Format: date-time
+             * @description When its token expires.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            expires_at: string;
+            /** @description The token's jti. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was last used, accurate to about an hour.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            last_used_at: string;
+            /** @description The User-Agent header at sign-in, shortened. */
+            user_agent: string;
+        };
         AccountIssuedKey: {
             /**
              * Format: date-time
@@ -1906,6 +2391,8 @@ export interface components {
              * @description At least 12 characters. No maximum.
              */
             new_password: string;
+            /** @description Also sign out all other devices. Otherwise their tokens stay valid until they expire. */
+            sign_out_others?: boolean;
         };
         AccountPerson: {
             /** @description False if the account is deactivated. */
@@ -2000,6 +2487,8 @@ export interface components {
              */
             as_of: string | null;
             emoji: string | null;
+            /** @description Why the agent may not run; null if it is not held. */
+            hold: components["schemas"]["AgentHold"] | null;
             /** @description Whether the runtime has the agent; null while the runtime is unreachable. */
             in_runtime: boolean | null;
             /** @description Provider and model; null if unknown. */
@@ -2008,6 +2497,14 @@ export interface components {
             name: string;
             /** @description Null if the gateway is connected but does not permit reading it. */
             presence: components["schemas"]["AgentPresence"] | null;
+            /** @description Null unless the list was requested with summary=true. */
+            summary: components["schemas"]["AgentSummary"] | null;
+            /**
+             * Format: date-time
+             * @description When the agent last called the tools at /mcp with an API key that is still usable, accurate to about a minute; null if it never did.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            tools_used_at: string | null;
         };
         AgentAccount: {
             name: string;
@@ -2023,17 +2520,25 @@ export interface components {
             /** Format: int64 */
             todo: number;
         };
+        AgentDay: {
+            /**
+             * @description Null if no run has a known price.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /** @example 2026-11-20 */
+            day: string;
+            /** Format: int64 */
+            runs: number;
+            /** Format: int64 */
+            unpriced_runs: number;
+        };
         AgentDesk: {
             /**
              * Format: int64
              * @description Number of blocked open tasks.
              */
             blocked: number;
-            /**
-             * Format: int64
-             * @description Number of claimed tasks.
-             */
-            claimed: number;
             /** @description The most recently changed tasks; at most 10. */
             last: components["schemas"]["AgentTask"][];
             /** @description Number of open tasks by column. */
@@ -2052,11 +2557,50 @@ export interface components {
              * @enum {string}
              */
             kind: "dispatch" | "standup" | "job_missed" | "job_failed" | "session";
+            /** @description The session in which it failed; null if the runtime does not have it or its last run did not fail. */
+            session_key: string | null;
             /**
              * @description The key of the task, the day of the standup, the name of the job, or the key of the session.
              * @example TASK-12
              */
             what: string;
+        };
+        AgentHold: {
+            /** @description The person who held the agent, or Wardroom. */
+            by: string;
+            /** @description Why the runtime's half is pending or unavailable; otherwise empty. Can quote the gateway. */
+            detail: string;
+            reason: string;
+            /**
+             * @description What the runtime does: see POST /agents/{agent_id}/hold.
+             * @enum {string}
+             */
+            runtime: "pending" | "held" | "unavailable" | "restored";
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            since: string;
+            /** @enum {string} */
+            state: "held" | "releasing";
+        };
+        AgentLoad: {
+            /**
+             * Format: int64
+             * @description Number of blocked open tasks.
+             */
+            blocked: number;
+            /** @description Number of open tasks by column. */
+            open: components["schemas"]["AgentCounts"];
+        };
+        AgentOutcome: {
+            /**
+             * Format: int64
+             * @description Failed dispatches, standup reports, scheduled runs, and sessions whose last run failed.
+             */
+            failed: number;
+            /** Format: int64 */
+            succeeded: number;
         };
         AgentPage: {
             /** @description Null if the agent has no active account and therefore cannot take part in standups. */
@@ -2072,6 +2616,8 @@ export interface components {
             emoji: string | null;
             /** @description Failures of the last 7 days, newest first; at most 20. */
             failures: components["schemas"]["AgentFailure"][];
+            /** @description Why the agent may not run; null if it is not held. */
+            hold: components["schemas"]["AgentHold"] | null;
             /** @description Whether the runtime has the agent; null while the runtime is unreachable. */
             in_runtime: boolean | null;
             /** @description Provider and model; null if unknown. */
@@ -2080,15 +2626,26 @@ export interface components {
             name: string;
             /** @description Null if the gateway is connected but does not permit reading it. */
             presence: components["schemas"]["AgentPresence"] | null;
-            /** @description The runs in progress, oldest first; null while unknown: see presence. */
-            runs: components["schemas"]["AgentRun"][] | null;
-            /** @description The latest sessions in the runtime, active ones first; at most 10. Null while unknown. */
+            runs_last_7_days: components["schemas"]["AgentOutcome"];
+            /** @description The latest sessions in the runtime, active ones first; at most 10. Of the finished sessions of a job or task, only the latest; none of finished sub-agents. Null while unknown. */
             sessions: components["schemas"]["AgentSession"][] | null;
             /** @description Costs according to the usage ledger. */
             spend: components["schemas"]["AgentSpend"];
             /** @description The latest standup reports, newest first; at most 5. */
             standups: components["schemas"]["AgentSaid"][];
+            /** @description Null unless the list was requested with summary=true. */
+            summary: components["schemas"]["AgentSummary"] | null;
             tasks: components["schemas"]["AgentDesk"];
+            /**
+             * Format: date-time
+             * @description When the agent last called the tools at /mcp with an API key that is still usable, accurate to about a minute; null if it never did.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            tools_used_at: string | null;
+            /** @description The next run of each enabled job, soonest first; at most 10. */
+            upcoming: components["schemas"]["AgentUpcoming"][];
+            /** @description What people decided about the agent's finished tasks. */
+            verdicts: components["schemas"]["AgentVerdicts"];
         };
         AgentPresence: {
             /**
@@ -2124,7 +2681,6 @@ export interface components {
         AgentRun: {
             /** @description Null if unknown. */
             run_id: string | null;
-            session_key: string;
             /**
              * Format: date-time
              * @description Last activity; null unless stalled.
@@ -2161,18 +2717,27 @@ export interface components {
         };
         AgentSession: {
             active: boolean;
+            agent_id: string;
             /**
              * @description Null while unknown.
              * @example 0.028314
              */
             cost_usd: string | null;
+            /**
+             * Format: int64
+             * @description The number of other finished sessions of its job or task, which are not in the list.
+             */
+            earlier: number;
             key: string;
-            kind: string | null;
             label: string | null;
             /** @description The start of the last message, on one line. */
             last_message: string | null;
+            /** @description The run in progress; null without one. */
+            run: components["schemas"]["AgentRun"] | null;
             /** @description The runtime's status of the current or last run. */
             status: string | null;
+            /** @description The title of its task, or the name of its job. Null if it has neither. Untrusted. */
+            title: string | null;
             /**
              * Format: date-time
              * @example 2026-11-20T08:00:00.000Z
@@ -2180,10 +2745,24 @@ export interface components {
             updated_at: string | null;
         };
         AgentSpend: {
+            /** @description The last 7 days, earliest first. */
+            days: components["schemas"]["AgentDay"][];
+            /**
+             * Format: date-time
+             * @description When Wardroom first connected to the runtime. Earlier usage may be incomplete.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            followed_since: string | null;
             /** @description Today and the 29 days before. */
             last_30_days: components["schemas"]["AgentSpent"];
             /** @description Today and the 6 days before. */
             last_7_days: components["schemas"]["AgentSpent"];
+            /**
+             * Format: date-time
+             * @description When usage tracking started. Earlier usage is unknown, even if a sum is 0.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            ledger_begins_at: string | null;
             today: components["schemas"]["AgentSpent"];
             /**
              * @description The time zone of the days.
@@ -2215,6 +2794,26 @@ export interface components {
              */
             unpriced_runs: number;
         };
+        AgentStarted: {
+            blocked: boolean;
+            key: string;
+            /** @description Untrusted: agents can write it. */
+            title: string;
+        };
+        AgentSummary: {
+            /** @description The tasks in progress, most recently changed first; at most 3. */
+            in_progress: components["schemas"]["AgentStarted"][];
+            /** @description The next scheduled run; null if no run is expected. */
+            next_run: components["schemas"]["AgentUpcoming"] | null;
+            runs_last_7_days: components["schemas"]["AgentOutcome"];
+            /** @description The session whose run in progress started first, otherwise the one used last. Null without sessions, and while unknown: see presence. */
+            session: components["schemas"]["AgentSession"] | null;
+            /** @description Costs according to the usage ledger. */
+            spend: components["schemas"]["AgentSpend"];
+            /** @description The latest standup report; null without reports. */
+            standup: components["schemas"]["AgentSaid"] | null;
+            tasks: components["schemas"]["AgentLoad"];
+        };
         AgentTask: {
             blocked: boolean;
             claimed: boolean;
@@ -2239,6 +2838,35 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             updated_at: string;
+        };
+        AgentUpcoming: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string;
+            job_id: string;
+            /** @description Untrusted. */
+            name: string;
+        };
+        AgentVerdicts: {
+            /**
+             * Format: int64
+             * @description Number of approved tasks.
+             */
+            approved: number;
+            /** @description Whether the cost of every approved task is completely known. */
+            cost_complete: boolean;
+            /**
+             * @description Average cost of an approved task, including its attempts that were sent back; null if unknown.
+             * @example 0.028314
+             */
+            cost_per_approved_usd: string | null;
+            /**
+             * Format: int64
+             * @description How often a task was sent back.
+             */
+            sent_back: number;
         };
         AppAlive: {
             /**
@@ -2270,6 +2898,257 @@ export interface components {
             /** @description Time zone in which days begin and end. */
             timezone: string;
             version: string;
+        };
+        Approval: {
+            action: components["schemas"]["ApprovalAction"];
+            /** @description Empty if the runtime names no agent. */
+            agent_id: string;
+            /** @description Who answered; null while pending, and if the request ended without an answer. */
+            by: components["schemas"]["ApprovalDecider"] | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description Empty while undecided.
+             * @enum {string}
+             */
+            decision: "allow-once" | "allow-always" | "deny" | "";
+            /** @description Decisions that the runtime accepts. */
+            decisions: string[];
+            /**
+             * Format: date-time
+             * @description Null while pending.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            ended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the agent continues without an answer: the gateway's time, converted to Wardroom's clock. Null if the question waits until it is answered.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            expires_at: string | null;
+            /** @description The runtime's ID, or Wardroom's for a question that was asked through it. */
+            id: string;
+            /**
+             * @description exec: a command. plugin: an action of a plugin.
+             * @enum {string}
+             */
+            kind: "exec" | "plugin";
+            /** @description Empty if unknown. */
+            run_id: string;
+            /** @description Empty if the runtime names no session. */
+            session_key: string;
+            /** @description Digest of the request. Send it with the answer, so that the answer applies only to what you saw. */
+            shown: string;
+            /** @enum {string} */
+            state: "pending" | "allowed" | "denied" | "answered" | "skipped" | "expired" | "aborted" | "lost" | "withdrawn";
+            /** @description Key of the task that the request is about or the session works on; empty if none. */
+            task: string;
+        };
+        ApprovalAction: {
+            /** @description The exact command, except for secrets and invisible characters; empty for a plugin's action. */
+            command: string;
+            /** @description The plugin's description. */
+            detail: string;
+            /** @description Where the command runs. */
+            directory: string;
+            /** @description Full path of the first program; empty if unknown. */
+            executable: string;
+            host: string;
+            /** @description Warnings of the runtime about the command. */
+            risks: string[];
+            /** @description What a plugin's action affects, or what allow-always covers. */
+            scope: string;
+            /** @description The plugin's rating; empty for a command. */
+            severity: string;
+            /** @description The plugin or tool that asks; empty for a command. */
+            source: string;
+            /** @description Of a plugin's action; empty for a command. */
+            title: string;
+        };
+        ApprovalAgentPolicy: {
+            agent_id: string;
+            asks: boolean;
+            mode: string;
+        };
+        ApprovalAsk: {
+            /** @description Answers to choose from, each with at most 200 characters. Other words are always accepted. */
+            options?: string[];
+            /** @description Plain text. */
+            question: string;
+            /** @description The agent's session in which the answer starts a turn. Default, also if the session is gone: its main session. */
+            session_key?: string;
+            /** @description The task that the question is about, as ID or key. The answer becomes a comment on it. */
+            task?: string;
+            /**
+             * Format: date-time
+             * @description When the question expires, at most 30 days from now. Default: never.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            until?: string;
+        };
+        ApprovalDecideInputBody: {
+            /**
+             * @description One of the approval's decisions.
+             * @enum {string}
+             */
+            decision: "allow-once" | "allow-always" | "deny" | "";
+            /** @description The digest of the approval that you saw. */
+            shown: string;
+        };
+        ApprovalDecider: {
+            /** @description A user's ID; empty if the answer did not come through Wardroom. */
+            id: string;
+            /** @description Name of the person, or of the client of the runtime. */
+            name: string;
+            /** @description The person's role at that time; empty if the answer did not come through Wardroom. */
+            role: string;
+        };
+        ApprovalDetailed: {
+            action: components["schemas"]["ApprovalAction"];
+            /** @description Empty if the runtime names no agent. */
+            agent_id: string;
+            /** @description Who answered; null while pending, and if the request ended without an answer. */
+            by: components["schemas"]["ApprovalDecider"] | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description Empty while undecided.
+             * @enum {string}
+             */
+            decision: "allow-once" | "allow-always" | "deny" | "";
+            /** @description Decisions that the runtime accepts. */
+            decisions: string[];
+            /** @description The last five decisions about the same command, newest first. */
+            earlier: components["schemas"]["ApprovalEarlier"][];
+            /**
+             * Format: date-time
+             * @description Null while pending.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            ended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the agent continues without an answer: the gateway's time, converted to Wardroom's clock. Null if the question waits until it is answered.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            expires_at: string | null;
+            /** @description The runtime's ID, or Wardroom's for a question that was asked through it. */
+            id: string;
+            /**
+             * @description exec: a command. plugin: an action of a plugin.
+             * @enum {string}
+             */
+            kind: "exec" | "plugin";
+            /** @description Empty if unknown. */
+            run_id: string;
+            /** @description Empty if the runtime names no session. */
+            session_key: string;
+            /** @description Digest of the request. Send it with the answer, so that the answer applies only to what you saw. */
+            shown: string;
+            /**
+             * @description Cost of the session so far; null if unknown.
+             * @example 0.028314
+             */
+            spent_usd: string | null;
+            /** @enum {string} */
+            state: "pending" | "allowed" | "denied" | "answered" | "skipped" | "expired" | "aborted" | "lost" | "withdrawn";
+            /** @description Key of the task that the request is about or the session works on; empty if none. */
+            task: string;
+        };
+        ApprovalEarlier: {
+            agent_id: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string;
+            by: components["schemas"]["ApprovalDecider"];
+            /** @enum {string} */
+            decision: "allow-once" | "allow-always" | "deny" | "";
+            id: string;
+            /** @enum {string} */
+            state: "pending" | "allowed" | "denied" | "answered" | "skipped" | "expired" | "aborted" | "lost" | "withdrawn";
+        };
+        ApprovalPolicy: {
+            /** @description Agents with another mode. */
+            agents: components["schemas"]["ApprovalAgentPolicy"][];
+            /** @description Whether agents in this mode ask before they run some commands. */
+            asks: boolean;
+            /** @description Whether Wardroom's connection receives approvals, which needs operator.admin. */
+            connected: boolean;
+            /**
+             * @description The runtime's setting tools.exec.mode.
+             * @enum {string}
+             */
+            mode: "deny" | "allowlist" | "ask" | "auto" | "full";
+            /** @description Command that makes agents ask. */
+            setting: string;
+        };
+        ApprovalQuestion: {
+            /** @description Empty if the runtime names no agent. */
+            agent_id: string;
+            /** @description Answers by the ID of the part; empty unless answered. */
+            answers: {
+                [key: string]: string[] | null;
+            };
+            /** @description Who answered; null while pending, and if the request ended without an answer. */
+            by: components["schemas"]["ApprovalDecider"] | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * @description Whether the answer has reached the agent's session. Empty before there is an answer, and for the source runtime.
+             * @enum {string}
+             */
+            delivery: "due" | "sent" | "failed" | "";
+            /** @description Why the answer has not reached the session yet, or failed to; else empty. */
+            delivery_note: string;
+            /**
+             * Format: date-time
+             * @description Null while pending.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            ended_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the agent continues without an answer: the gateway's time, converted to Wardroom's clock. Null if the question waits until it is answered.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            expires_at: string | null;
+            /** @description The runtime's ID, or Wardroom's for a question that was asked through it. */
+            id: string;
+            parts: components["schemas"]["GatewayQuestionPart"][];
+            /** @description Empty if unknown. */
+            run_id: string;
+            /** @description Empty if the runtime names no session. */
+            session_key: string;
+            /** @description Digest of the request. Send it with the answer, so that the answer applies only to what you saw. */
+            shown: string;
+            /**
+             * @description runtime: a run of the agent waits for the answer. wardroom: the agent asked with ask_human; the answer starts a turn in the session.
+             * @enum {string}
+             */
+            source: "runtime" | "wardroom";
+            /** @enum {string} */
+            state: "pending" | "allowed" | "denied" | "answered" | "skipped" | "expired" | "aborted" | "lost" | "withdrawn";
+            /** @description Key of the task that the request is about or the session works on; empty if none. */
+            task: string;
+        };
+        ApprovalReplyInputBody: {
+            /** @description Answers by the ID of the part: labels of options, or other words. Omit it to skip the question. */
+            answers?: {
+                [key: string]: string[] | null;
+            };
+            /** @description The digest of the question that you saw. */
+            shown: string;
         };
         ArchiveD: {
             /** @description Whether a run was in progress when the runtime was last read. */
@@ -2446,7 +3325,7 @@ export interface components {
         };
         EventSubject: {
             id: string;
-            /** @description task, project, standup, team, schedule, inbox, session, or user; in the audit log also address, device, service, prices, and retention. */
+            /** @description task, project, standup, team, schedule, inbox, session, agent, or user; in the audit log also address, device, service, prices, limit, and retention. */
             kind: string;
             /** @description Name at the time of the event, such as TASK-12. */
             name: string;
@@ -2649,6 +3528,21 @@ export interface components {
             /** @description Scopes that are already approved; empty for a new device. */
             scopes_approved: string[];
         };
+        GatewayQuestionOption: {
+            description: string;
+            label: string;
+        };
+        GatewayQuestionPart: {
+            /** @description A word or two. */
+            header: string;
+            id: string;
+            /** @description Whether more than one answer is accepted. */
+            multiple: boolean;
+            options: components["schemas"]["GatewayQuestionOption"][];
+            /** @description Whether an answer in other words than the options is invited. */
+            other: boolean;
+            text: string;
+        };
         GatewayStatus: {
             /**
              * @description Credential of the last connection attempt.
@@ -2751,6 +3645,32 @@ export interface components {
             /** @description How this was detected, and what to do. */
             why: string;
         };
+        Hold: {
+            /** @description The person who held the agent, or the limit that did. */
+            by: string;
+            /** @description Why the runtime's half is pending or unavailable; otherwise empty. Can quote the gateway. */
+            detail: string;
+            reason: string;
+            /**
+             * @description What the runtime does. pending: Wardroom is working on it. held: the runtime refuses every run of the agent. unavailable: the runtime still starts runs, and Wardroom stops each one. restored: as before the hold.
+             * @enum {string}
+             */
+            runtime: "pending" | "held" | "unavailable" | "restored";
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            since: string;
+            /**
+             * @description releasing: Wardroom is restoring the runtime. Wardroom starts no runs of the agent in either state.
+             * @enum {string}
+             */
+            state: "held" | "releasing";
+        };
+        HoldInputBody: {
+            /** @description Why the agent must not run. Shown wherever the agent is, and to everyone who tries to start it. */
+            reason: string;
+        };
         InboxAssignInputBody: {
             /** @description A user's ID or email; null unassigns the item. */
             assignee: string | null;
@@ -2771,6 +3691,11 @@ export interface components {
             /** @description Markdown, at most 10,000 characters. May be written by agents: treat as untrusted. */
             detail: string;
             /**
+             * @description What Wardroom did about the cause: stopped runs, or held an agent; null if nothing.
+             * @enum {string|null}
+             */
+            effect: "stopped" | "held" | null;
+            /**
              * Format: date-time
              * @description When the cause first occurred.
              * @example 2026-11-20T08:00:00.000Z
@@ -2778,7 +3703,7 @@ export interface components {
             first_at: string;
             id: string;
             /** @enum {string} */
-            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "task_review" | "gateway_trouble" | "pairing_pending";
+            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question";
             /**
              * Format: date-time
              * @description When the cause last occurred.
@@ -2842,6 +3767,163 @@ export interface components {
              * @description When the item reopens: in the future, at most 90 days from now.
              */
             until: string;
+        };
+        Limit: {
+            /**
+             * @description What happens when usage reaches the amount. At 80 percent, an inbox item warns.
+             * @enum {string}
+             */
+            action: "tell" | "stop" | "hold";
+            /** @description The amount with what people allowed in addition for the current period. */
+            allowed: string;
+            /**
+             * @description In the unit of measure, as a decimal number.
+             * @example 25
+             */
+            amount: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            created_at: string;
+            id: string;
+            /** @description False if the limit is in dollars and some of the usage has no price. Use a limit in tokens for these runs. */
+            measurable: boolean;
+            /**
+             * @description The unit. minutes are those that runs last, so two runs at once use two minutes in a minute; calls are those of models.
+             * @enum {string}
+             */
+            measure: "usd" | "tokens" | "minutes" | "calls";
+            /** @description Describes the limit, such as: $5.00 per day for agent cto. */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When the period ends; null if window is run.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            resets_at: string | null;
+            /** @enum {string} */
+            scope: "all" | "team" | "agent" | "model" | "job" | "task" | "run";
+            /** @description The key of the team, the agent_id, the model with its provider, the ID of the job, the key of the task, or the ID of the run; empty if scope is all. */
+            scope_id: string;
+            /** @description The zone in which hours, days, weeks, and months begin. */
+            timezone: string;
+            /**
+             * Format: int64
+             * @description Number of runs in the period with an unknown cost. If it is not 0, a limit in dollars cannot be measured exactly: used does not include these runs.
+             */
+            unpriced_runs: number;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            updated_at: string;
+            /** @description Usage in the current period, including runs in progress; null for a limit on each run. */
+            used: string | null;
+            /**
+             * Format: int64
+             * @description Incremented by every change; part of the ETag.
+             */
+            version: number;
+            /** @enum {string} */
+            window: "run" | "hour" | "day" | "week" | "month";
+        };
+        LimitAllowInputBody: {
+            /**
+             * @description In the unit of the limit.
+             * @example 2
+             */
+            amount: string;
+        };
+        LimitChange: {
+            /** @enum {string} */
+            action?: "tell" | "stop" | "hold";
+            amount?: string;
+        };
+        LimitNew: {
+            /** @enum {string} */
+            action: "tell" | "stop" | "hold";
+            /**
+             * @description In dollars with up to 9 decimal places, or a whole number of tokens, minutes, or model calls.
+             * @example 25
+             */
+            amount: string;
+            /**
+             * @description The unit. minutes are those that runs last, so two runs at once use two minutes in a minute; calls are those of models.
+             * @enum {string}
+             */
+            measure: "usd" | "tokens" | "minutes" | "calls";
+            /** @enum {string} */
+            scope: "all" | "team" | "agent" | "model" | "job" | "task" | "run";
+            /** @description The key of the team, the agent_id, the model with its provider, the ID of the job, the key of the task, or the ID of the run; empty if scope is all. */
+            scope_id?: string;
+            /** @description An IANA time zone name. Default: the setting TIMEZONE. */
+            timezone?: string;
+            /**
+             * @description Must be run if scope is run.
+             * @enum {string}
+             */
+            window: "run" | "hour" | "day" | "week" | "month";
+        };
+        LimitPreview: {
+            /**
+             * Format: int64
+             * @description The number of days that were examined.
+             */
+            days: number;
+            /**
+             * Format: int64
+             * @description How often usage would have reached the amount: the number of periods, or of runs.
+             */
+            reached: number;
+        };
+        LimitSBody: {
+            limits: components["schemas"]["Limit"][];
+        };
+        McpCheck: {
+            /** @description Whether no step failed: the agent called whoami with its own key, and has no tools of other agents. */
+            connected: boolean;
+            /** @description The session of the turn; empty if none was started. */
+            session_key: string;
+            /** @description All steps, in order. */
+            steps: components["schemas"]["McpStep"][];
+        };
+        McpConnection: {
+            /** @example cto */
+            agent_id: string;
+            /** @description JSON to add to the gateway's configuration. It has the agent's server, and denies each agent the servers of the others. It contains no secret. */
+            config: string;
+            /**
+             * Format: date-time
+             * @description When the agent last called the tools; null if it never did with a usable key.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            tools_used_at: string | null;
+            /** @description Whether the agent has an API key that is neither revoked nor expired. */
+            usable_key: boolean;
+            /** @description The agent's account, which owns its API keys; null without one. */
+            user_id: string | null;
+            /**
+             * @description The environment variable of the gateway that has the key.
+             * @example WARDROOM_KEY_CTO
+             */
+            variable: string;
+        };
+        McpStep: {
+            /** @description What to do; empty unless the step failed. */
+            fix: string;
+            /** @description What was observed. It can quote the gateway or the agent. */
+            saw: string;
+            /**
+             * @description skipped: the gateway could not tell. not_reached: an earlier step failed.
+             * @enum {string}
+             */
+            state: "ok" | "failed" | "not_reached" | "skipped";
+            /**
+             * @description key: the agent has a usable key. turn: the agent ran. tools: the session has the tools. own: it has no others' tools. whoami: Wardroom received the call.
+             * @enum {string}
+             */
+            step: "key" | "turn" | "tools" | "own" | "whoami";
         };
         Pairing: {
             /**
@@ -2959,6 +4041,190 @@ export interface components {
             type: string;
         } & {
             [key: string]: unknown;
+        };
+        Receipt: {
+            /** @example cto */
+            agent_id: string;
+            /** @description The last run of each check, and the checks of the task that did not run. */
+            checks: components["schemas"]["ReceiptCheck"][];
+            claimed: components["schemas"]["ReceiptClaim"];
+            /** @description The task's earlier receipts, newest first. */
+            earlier: components["schemas"]["ReceiptOutline"][];
+            /**
+             * @description The grade without what a person decided.
+             * @enum {string}
+             */
+            evidence: "not_gradable" | "none" | "claimed" | "self_checked" | "checked" | "approved";
+            gaps: components["schemas"]["ReceiptGap"][];
+            /**
+             * @description not_gradable: the runtime has no record of the work. none: no work was recorded. claimed: no check passed after the last change. self_checked: a check that the agent chose passed after the last change. checked: all checks of the task passed after the last change. approved: a person approved the result.
+             * @enum {string}
+             */
+            grade: "not_gradable" | "none" | "claimed" | "self_checked" | "checked" | "approved";
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the transcripts were last read; null if they have not been read.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            made_at: string | null;
+            /** @description Whether the transcripts are still incomplete, so that the receipt may change. */
+            pending: boolean;
+            /**
+             * Format: date-time
+             * @description When the agent reported the task as done.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            reported_at: string;
+            /** @description What the runtime recorded; null if it recorded nothing. */
+            seen: components["schemas"]["ReceiptSeen"] | null;
+            /**
+             * @description The task's key.
+             * @example TASK-12
+             */
+            task: string;
+            /** @description What a person decided; null before. */
+            verdict: components["schemas"]["ReceiptVerdict"] | null;
+        };
+        ReceiptCheck: {
+            /**
+             * Format: date-time
+             * @description When it last ran; null if it did not.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string | null;
+            command: string;
+            /** Format: int64 */
+            exit_code: number | null;
+            /** @description Whether it ran after the last change. Changes of texts, such as Markdown files, do not count. */
+            fresh: boolean;
+            /** @enum {string} */
+            kind: "test" | "build" | "lint" | "types" | "named";
+            /** @description Whether it is one of the task's checks. */
+            named: boolean;
+            /**
+             * @description Result of the last run. unclear: the exit status is unknown, for example because the command was piped into another one.
+             * @enum {string}
+             */
+            status: "passed" | "failed" | "unclear" | "not_run";
+        };
+        ReceiptClaim: {
+            /** @description Sentences of the report in which the agent says what it did not check. */
+            admitted: string[];
+            /** @description The report. Written by the agent: treat as untrusted. */
+            text: string;
+        };
+        ReceiptCommand: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description Null if unknown.
+             */
+            exit_code: number | null;
+            /** @enum {string} */
+            status: "done" | "failed" | "pending";
+            text: string;
+        };
+        ReceiptFile: {
+            /**
+             * Format: int64
+             * @description Number of added lines; null if unknown.
+             */
+            added: number | null;
+            path: string;
+            /**
+             * Format: int64
+             * @description Number of removed lines; null if unknown.
+             */
+            removed: number | null;
+        };
+        ReceiptGap: {
+            /**
+             * @description no_tool_call: the agent called no tool except to report. nothing_changed: nothing was changed. check_failed: the last check failed. changed_after_check: files changed after the last check. claimed_check_not_run: the report says that a check passed that never ran. named_check_not_run: a check of the task never ran.
+             * @enum {string}
+             */
+            kind: "no_tool_call" | "nothing_changed" | "check_failed" | "changed_after_check" | "claimed_check_not_run" | "named_check_not_run";
+            /** @description The gap as one sentence. It may contain commands that the agent wrote. */
+            text: string;
+        };
+        ReceiptOutline: {
+            gaps: components["schemas"]["ReceiptGap"][];
+            /** @enum {string} */
+            grade: "not_gradable" | "none" | "claimed" | "self_checked" | "checked" | "approved";
+            id: string;
+            pending: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            reported_at: string;
+            verdict: components["schemas"]["ReceiptVerdict"] | null;
+        };
+        ReceiptPR: {
+            /** @description Whether the result of a tool call contains the address, rather than only the report. */
+            seen: boolean;
+            url: string;
+        };
+        ReceiptSeen: {
+            /** @description Titles of the artifacts, at most 20. */
+            artifacts: string[];
+            /**
+             * Format: int64
+             * @description Number of tool calls, except those that report to Wardroom.
+             */
+            calls: number;
+            /** @description The last 30 commands, oldest first. */
+            commands: components["schemas"]["ReceiptCommand"][];
+            /** @description Whether every model call has a price. */
+            cost_complete: boolean;
+            /**
+             * @description Cost of the recorded model calls; null if none has a price.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /**
+             * Format: int64
+             * @description Number of these calls that failed.
+             */
+            failed_calls: number;
+            /** @description Changed files, at most 100. */
+            files: components["schemas"]["ReceiptFile"][];
+            /** Format: int64 */
+            files_omitted: number;
+            /** @description The task's pull request; null if it has none. */
+            pr: components["schemas"]["ReceiptPR"] | null;
+            /** Format: int64 */
+            runs: number;
+            /**
+             * Format: int64
+             * @description Total duration of the runs.
+             */
+            seconds: number;
+            /** @description Keys of the sessions. */
+            sessions: string[];
+        };
+        ReceiptVerdict: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string;
+            /** @description The person's name. */
+            by: string;
+            /** @enum {string} */
+            kind: "approved" | "sent_back";
+        };
+        RetentionDue: {
+            /**
+             * Format: int64
+             * @description The number of rows that a run would archive or delete now.
+             */
+            count: number;
+            policy: string;
         };
         RetentionOutcome: {
             /**
@@ -3095,6 +4361,18 @@ export interface components {
             sessionTarget?: string;
             /** @description Ignored, like the following fields. */
             state?: components["schemas"]["GatewayJobState"];
+            /** @description The task that each run makes, assigned to the agent; null for none. Can be changed for jobs of all kinds. */
+            task?: {
+                /** @description Markdown. */
+                description?: string;
+                /**
+                 * @default medium
+                 * @enum {string}
+                 */
+                priority?: "low" | "medium" | "high" | "urgent";
+                /** @description At most 500 characters. */
+                title: string;
+            } | null;
             unwatched_because?: string;
             /** @description Read-only. New jobs have the value "now". */
             wakeMode?: string;
@@ -3157,6 +4435,18 @@ export interface components {
             sessionTarget?: "isolated";
             /** @description Ignored, like the following fields. */
             state?: components["schemas"]["GatewayJobState"];
+            /** @description The task that each run makes, assigned to the agent; null or omitted for none. */
+            task?: {
+                /** @description Markdown. */
+                description?: string;
+                /**
+                 * @default medium
+                 * @enum {string}
+                 */
+                priority?: "low" | "medium" | "high" | "urgent";
+                /** @description At most 500 characters. */
+                title: string;
+            } | null;
             unwatched_because?: string;
             /** @description Read-only. New jobs have the value "now". */
             wakeMode?: string;
@@ -3206,6 +4496,8 @@ export interface components {
             /** @description Session that the job runs in; isolated means a new one for each run. */
             sessionTarget: string;
             state: components["schemas"]["GatewayJobState"];
+            /** @description The task that Wardroom makes for the agent in each run; null for none. */
+            task: components["schemas"]["ScheduleRunTask"] | null;
             /** @description Why missed runs are not detected; empty if they are. */
             unwatched_because: string;
             /** @description When the agent is woken: now or next-heartbeat. */
@@ -3231,6 +4523,14 @@ export interface components {
             /** @description The message to the agent, at most 20000 characters. All users with read access can see it, so do not include credentials. */
             message?: string;
         };
+        SchedulePreview: {
+            /** @description Why the expression is invalid; empty if it is valid. */
+            expr_invalid: string;
+            /** @description The next five times. Empty if the expression is invalid. */
+            next_runs: string[];
+            /** @description Why the time zone is invalid; empty if it is valid. */
+            tz_invalid: string;
+        };
         ScheduleRun: {
             /**
              * Format: date-time
@@ -3255,6 +4555,17 @@ export interface components {
             status: string;
             /** @description The start of the agent's answer. */
             summary: string;
+        };
+        ScheduleRunTask: {
+            /** @description Markdown. */
+            description?: string;
+            /**
+             * @default medium
+             * @enum {string}
+             */
+            priority?: "low" | "medium" | "high" | "urgent";
+            /** @description At most 500 characters. */
+            title: string;
         };
         ScheduleSlot: {
             /** @description The job's agent at that time. */
@@ -3317,15 +4628,20 @@ export interface components {
         };
         ScheduleTimes: {
             /**
-             * @description A cron expression with five fields: minute, hour, day of the month, month, weekday.
+             * @description For kind at: when the job runs, a future time in RFC 3339 format.
+             * @example 2026-12-01T08:00:00Z
+             */
+            at?: string;
+            /**
+             * @description For cron: an expression with five fields: minute, hour, day of the month, month, weekday.
              * @example 30 9 * * 1-5
              */
-            expr: string;
+            expr?: string;
             /**
-             * @description Only cron jobs can be created. Other kinds are listed and watched.
+             * @description cron (default) or, for a job that runs once, at. Other kinds are listed and watched.
              * @enum {string}
              */
-            kind?: "cron";
+            kind?: "cron" | "at";
             /**
              * Format: int64
              * @description Must be 0 or omitted: new jobs have no random delay.
@@ -3488,11 +4804,11 @@ export interface components {
             session_key: string;
         };
         SessionStopInputBody: {
-            /** @description The run to stop. Defaults to all active and queued runs of the session. */
+            /** @description The run to stop. Defaults to all active and queued runs of the session and of its sub-agents. */
             run_id?: string;
         };
         SessionStopped: {
-            /** @description The runs that were stopped. */
+            /** @description The stopped runs that the runtime named. It does not name runs of sub-agents, nor, without run_id, those of channels such as Telegram. */
             run_ids: string[];
             /** @description False if no run was active or queued. */
             stopped: boolean;
@@ -3509,6 +4825,9 @@ export interface components {
         };
         Settings: {
             gateway: components["schemas"]["SettingsGateway"];
+            holds: components["schemas"]["SettingsHolds"];
+            /** @description After how many days old data is archived or deleted. */
+            retention: components["schemas"]["SettingsDays"][];
             /**
              * Format: date-time
              * @description When a setting was last changed here; null if never.
@@ -3537,10 +4856,33 @@ export interface components {
         SettingsChange: {
             /**
              * Format: password
-             * @description Your own password. Required with each value.
+             * @description Your own password. Required with each value of the gateway, and to allow holds in the runtime.
              */
             current_password?: string;
             gateway?: components["schemas"]["SettingsGatewayChange"];
+            holds?: components["schemas"]["SettingsHoldsChange"];
+            retention?: components["schemas"]["SettingsRetentionChange"];
+        };
+        SettingsDays: {
+            /** @description Why it cannot be changed; empty if it can. */
+            detail: string;
+            /** @description Whether it can be changed here. */
+            editable: boolean;
+            /**
+             * @description The environment variable. Its lower-case form is the field of a change.
+             * @example ARCHIVE_AFTER_DAYS
+             */
+            setting: string;
+            /**
+             * @description environment: the variable or its flag, which takes precedence. stored: set here.
+             * @enum {string}
+             */
+            source: "default" | "environment" | "stored";
+            /**
+             * Format: int64
+             * @description Days in use; 0 keeps the data forever.
+             */
+            value: number;
         };
         SettingsGateway: {
             token: components["schemas"]["SettingsToken"];
@@ -3557,6 +4899,36 @@ export interface components {
              * @example ws://127.0.0.1:18789
              */
             url?: string | null;
+        };
+        SettingsHolds: {
+            /** @description Whether Wardroom may hold agents in the runtime: it changes the agent's model in the gateway's configuration and disables its jobs, and restores both on release. */
+            in_runtime: boolean;
+        };
+        SettingsHoldsChange: {
+            /** @description true requires your own password. */
+            in_runtime?: boolean;
+        };
+        SettingsRetentionChange: {
+            /**
+             * Format: int64
+             * @description 0 keeps activity forever.
+             */
+            activity_log_retention_days?: number;
+            /**
+             * Format: int64
+             * @description 0 keeps done tasks on the board forever.
+             */
+            archive_after_days?: number;
+            /**
+             * Format: int64
+             * @description 0 keeps resolved inbox items, and runs and slots of jobs, forever.
+             */
+            history_retention_days?: number;
+            /**
+             * Format: int64
+             * @description 0 keeps archived sub-agent sessions forever.
+             */
+            subagent_retention_days?: number;
         };
         SettingsToken: {
             /** @description Why it cannot be changed or used; empty if it can. */
@@ -4036,6 +5408,17 @@ export interface components {
             /** @description Whether Wardroom reports standups that do not start on time. */
             watched: boolean;
         };
+        StandupTaskReceipt: {
+            /** @description The differences, one sentence each. */
+            gaps: string[];
+            /**
+             * @description See GET /tasks/{id}/receipt.
+             * @enum {string}
+             */
+            grade: "not_gradable" | "none" | "claimed" | "self_checked" | "checked" | "approved";
+            /** @description Whether the transcripts were still incomplete. */
+            pending: boolean;
+        };
         StandupTaskReport: {
             /**
              * Format: date-time
@@ -4044,6 +5427,8 @@ export interface components {
             at: string;
             /** @enum {string} */
             kind: "ack" | "progress" | "blocker" | "done";
+            /** @description What is known of the work behind a report of kind done, when the standup began; null if nothing, and for earlier reports on the same task. */
+            receipt: components["schemas"]["StandupTaskReceipt"] | null;
             /** @description The task's key. */
             task: string;
             /** @description The start of the text on one line; empty if there is no text. */
@@ -4140,6 +5525,13 @@ export interface components {
             assignee_id: string | null;
             blocked: components["schemas"]["TaskBlocked"] | null;
             branch: string | null;
+            /**
+             * @description Commands that check the result, which the agent must run; see GET /tasks/{id}/receipt.
+             * @example [
+             *       "make test"
+             *     ]
+             */
+            checks: string[];
             /** @description Who holds the task and until when; null if unclaimed. */
             claim: components["schemas"]["TaskClaim"] | null;
             /** Format: int64 */
@@ -4156,6 +5548,8 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             created_at: string;
+            /** @description What must be true before the task is accepted. */
+            criteria: components["schemas"]["TaskCriterion"][];
             /**
              * @description Keys of the tasks that must be done first.
              * @example [
@@ -4189,7 +5583,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             moved_at: string;
-            /** @description Source of a task created automatically, such as standup:2026-11-20. */
+            /** @description Source of a task created automatically, such as standup:2026-11-20, or job: with the ID of a scheduled job. */
             origin: string | null;
             /** @description ID of the parent task. */
             parent_id: string | null;
@@ -4238,7 +5632,15 @@ export interface components {
             since: string;
         };
         TaskBlockedReason: {
+            /** @description Name of the user who had blocked the task. Not for agents. */
+            by?: string;
             reason: string;
+            /**
+             * Format: date-time
+             * @description When the task was blocked. Send it and by to undo an unblocking. Not for agents.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            since?: string;
         };
         TaskBulkInputBody: {
             change: components["schemas"]["TaskChange"];
@@ -4337,14 +5739,26 @@ export interface components {
             assignee_id?: string | null;
             /** @description Why the task is blocked; null unblocks it. */
             blocked?: {
+                /** @description Name of the user who had blocked the task. Not for agents. */
+                by?: string;
                 reason: string;
+                /**
+                 * Format: date-time
+                 * @description When the task was blocked. Send it and by to undo an unblocking. Not for agents.
+                 * @example 2026-11-20T08:00:00.000Z
+                 */
+                since?: string;
             } | null;
             branch?: string | null;
+            /** @description Commands that check the result. Replaces all checks. Not for agents. */
+            checks?: string[];
             /**
              * Format: int64
              * @description Token of your claim. The change is refused if the token is no longer current.
              */
             claim_token?: number;
+            /** @description What must be true before the task is accepted. Replaces all criteria. Not for agents. */
+            criteria?: components["schemas"]["TaskNewCriterion"][];
             /** @description IDs or keys of the tasks that must be done first. Replaces all dependencies. */
             depends_on?: string[];
             /** @description Markdown. */
@@ -4416,6 +5830,8 @@ export interface components {
              * @description How long the claim lasts unless renewed. Default: 900.
              */
             lease_seconds?: number;
+            /** @description Whether to renew the claim that you hold on a task that is not blocked, if there is one, instead of claiming another task. */
+            resume?: boolean;
         };
         TaskComment: {
             /** @description ID of the author; null if Wardroom wrote it. */
@@ -4448,6 +5864,19 @@ export interface components {
         TaskCommentText: {
             /** @description Markdown. @agent_id and @name mention a user, except in code. */
             body: string;
+        };
+        TaskCriterion: {
+            /** @description Command that decides whether the criterion is met; null if only a person can decide. */
+            check: string | null;
+            met: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            met_at: string | null;
+            /** @description Name of the person who marked it as met; null if the check decided, or if it is not met. */
+            met_by: string | null;
+            text: string;
         };
         TaskDecision: {
             /** @description Whether to dispatch the task to its agent now, with the text as a note. Requires the dispatch_tasks permission. */
@@ -4494,6 +5923,10 @@ export interface components {
         TaskNew: {
             /** @description A user's ID or email, or an agent_id. */
             assignee_id?: string;
+            /** @description Commands that check the result. Not for agents. */
+            checks?: string[];
+            /** @description What must be true before the task is accepted. Not for agents. */
+            criteria?: components["schemas"]["TaskNewCriterion"][];
             /** @description IDs or keys of the tasks that must be done first. */
             depends_on?: string[];
             /** @description Markdown. */
@@ -4525,6 +5958,13 @@ export interface components {
              * @enum {string}
              */
             type?: "task" | "bug" | "feature" | "improvement" | "research" | "epic";
+        };
+        TaskNewCriterion: {
+            /** @description Command that decides whether the criterion is met. It becomes one of the task's checks. */
+            check?: string;
+            /** @description Whether you have found it met. */
+            met?: boolean;
+            text: string;
         };
         TaskNewProject: {
             /** @description Markdown. */
@@ -4723,6 +6163,17 @@ export interface components {
              * @description The number of characters omitted at the end of the arguments.
              */
             arguments_cut: number;
+            /**
+             * Format: date-time
+             * @description When the tool returned its result; null while it is pending, or if unknown.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            ended_at: string | null;
+            /**
+             * Format: int64
+             * @description The exit code of the command that the tool ran; null for other tools, or if unknown.
+             */
+            exit_code: number | null;
             /** @description The ID of the call in its session. */
             id: string | null;
             /** @description Whether the tool reported an error. */
@@ -4761,10 +6212,44 @@ export interface components {
              */
             unit: "hour" | "day" | "week" | "month";
         };
+        UsageForecast: {
+            /**
+             * @description so_far_usd, plus per_day_usd for the rest of the month.
+             * @example 0.028314
+             */
+            cost_usd: string;
+            /**
+             * Format: int64
+             * @description The number of full days in the average: 3 to 7.
+             */
+            days: number;
+            /**
+             * Format: date-time
+             * @description The start of the month.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            from: string;
+            /**
+             * @description The average cost of the last full days.
+             * @example 0.028314
+             */
+            per_day_usd: string;
+            /**
+             * @description The cost from the start of the month until now.
+             * @example 0.028314
+             */
+            so_far_usd: string;
+            /**
+             * Format: date-time
+             * @description The end of the month (exclusive).
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            to: string;
+        };
         UsageGoing: {
             /**
              * Format: date-time
-             * @description The oldest as_of of the listed runs; null if no run is in progress. Each run is read about every 20 seconds.
+             * @description The oldest as_of of the listed runs; null if no run is in progress. Each run is read within seconds of a model call, and about every 20 seconds.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string | null;
@@ -4823,6 +6308,40 @@ export interface components {
             task_key: string | null;
             tokens: components["schemas"]["UsageTokens"];
         };
+        UsageIdle: {
+            /**
+             * Format: int64
+             * @description Number of adjustments: usage in the runtime's totals that no run accounts for, and prices found later.
+             */
+            corrections: number;
+            /**
+             * @description Null if none of this usage has a price; 0 only if the cost is known to be zero.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /**
+             * @description The part of cost_usd that was estimated with the prices of /prices.
+             * @example 0.028314
+             */
+            estimated_usd: string;
+            /**
+             * Format: date-time
+             * @description The start of the last 7 days.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description Number of runs. A run that used two models counts twice.
+             */
+            runs: number;
+            tokens: components["schemas"]["UsageTokens"];
+            /**
+             * Format: int64
+             * @description Number of runs with an unknown cost. cost_usd does not include them.
+             */
+            unpriced_runs: number;
+        };
         UsageModel: {
             /**
              * Format: date-time
@@ -4842,6 +6361,45 @@ export interface components {
             model: string;
             name: string;
             provider: string;
+        };
+        UsagePrevious: {
+            /**
+             * Format: int64
+             * @description Number of adjustments: usage in the runtime's totals that no run accounts for, and prices found later.
+             */
+            corrections: number;
+            /**
+             * @description Null if none of this usage has a price; 0 only if the cost is known to be zero.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /**
+             * @description The part of cost_usd that was estimated with the prices of /prices.
+             * @example 0.028314
+             */
+            estimated_usd: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            from: string;
+            /**
+             * Format: int64
+             * @description Number of runs. A run that used two models counts twice.
+             */
+            runs: number;
+            /**
+             * Format: date-time
+             * @description Exclusive. While the report's period is not over, the previous one is cut off at the same time of day.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            to: string;
+            tokens: components["schemas"]["UsageTokens"];
+            /**
+             * Format: int64
+             * @description Number of runs with an unknown cost. cost_usd does not include them.
+             */
+            unpriced_runs: number;
         };
         UsagePrice: {
             /**
@@ -4912,13 +6470,15 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             followed_since: string | null;
+            /** @description Null without compare=true, if the period does not include now, or if usage was tracked for fewer than 3 full days before today. */
+            forecast: components["schemas"]["UsageForecast"] | null;
             /**
              * Format: date-time
              * @example 2026-11-20T08:00:00.000Z
              */
             from: string;
             /** @enum {string} */
-            group: "agent" | "model" | "source" | "session" | "job" | "task" | "standup" | "day" | "hour";
+            group: "agent" | "model" | "source" | "session" | "job" | "task" | "project" | "standup" | "day" | "hour";
             /** @description Most expensive first; days and hours earliest first. */
             groups: components["schemas"]["UsageShare"][];
             /**
@@ -4927,6 +6487,8 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             ledger_begins_at: string | null;
+            /** @description Null without compare=true, if the period has not started, or if usage tracking started after the start of the previous period. */
+            previous: components["schemas"]["UsagePrevious"] | null;
             /** @description Earliest first, without gaps. */
             series: components["schemas"]["UsageSlot"][];
             /**
@@ -4945,6 +6507,8 @@ export interface components {
             zone: string;
         };
         UsageShare: {
+            /** @description ID of the user, human or agent, the task is assigned to. Null for other groups. */
+            assignee_id: string | null;
             /**
              * Format: int64
              * @description Number of adjustments: usage in the runtime's totals that no run accounts for, and prices found later.
@@ -4962,6 +6526,8 @@ export interface components {
             estimated_usd: string;
             /** @description Null for usage without one, such as runs without a task, and for the rest. */
             key: string | null;
+            /** @description The title of the task or the name of the project, if the group is one that still exists. Null for other groups. */
+            name: string | null;
             /** @description True for the combined group of all groups that are not in the list. */
             rest: boolean;
             /**
@@ -5186,6 +6752,66 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description Unprocessable Entity. `actor_unknown`: No account matches this actor. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-agentrt-commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalPolicy"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5658,7 +7284,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_not_started`: The agent runtime did not start the job. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_not_started`: The agent runtime did not start the job. `agent_held`: The agent is held. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5854,6 +7480,36 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-agentrt-next-runs": {
+        parameters: {
+            query?: {
+                /** @description A cron expression with five fields. */
+                expr?: string;
+                /** @description The IANA time zone of expr. Defaults to the setting TIMEZONE. */
+                tz?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulePreview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
             default: components["responses"]["Problem"];
         };
     };
@@ -6385,7 +8041,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `agent_held`: The agent is held. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6586,7 +8242,10 @@ export interface operations {
     };
     "get-agents": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also return what each agent does and did. */
+                summary?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6647,6 +8306,57 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "post-agents-by-agent-id-hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HoldInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hold"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `agent_not_found`: Agent not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity. `invalid_input`: Some of the input is invalid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     "post-agents-by-agent-id-messages": {
         parameters: {
             query?: never;
@@ -6698,7 +8408,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `agent_held`: The agent is held. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6710,6 +8420,297 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-agents-by-agent-id-release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hold"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Conflict. `agent_not_held`: The agent is not held. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-agents-by-agent-id-tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpConnection"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `agent_not_found`: Agent not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-agents-by-agent-id-tools-check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpCheck"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `agent_not_found`: Agent not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict. `agent_held`: The agent is held. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-approvals": {
+        parameters: {
+            query?: {
+                /** @description pending: only those that wait. all: also those that have ended. */
+                state?: "pending" | "all";
+                /** @description Only those of this agent. */
+                agent_id?: string;
+                /** @description Only those of this session. */
+                session_key?: string;
+                /** @description Only those of this task. */
+                task?: string;
+                /** @description Maximum number of rows to return. */
+                limit?: number;
+                /** @description Cursor of the page, from the Link header of the previous page. */
+                cursor?: string;
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
+                total?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Total-Count"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-approvals-by-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The runtime's ID of the request. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalDetailed"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `approval_not_found`: Approval or question not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-approvals-by-id-answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The runtime's ID of the request. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApprovalDecideInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalDetailed"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. `approval_not_found`: Approval or question not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `approval_changed`: The request differs from the one that you saw. `approval_decided`: The request was already answered or has ended. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity. `answer_invalid`: The answer does not fit the request. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
@@ -7056,6 +9057,109 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "get-auth-me-sessions": {
+        parameters: {
+            query?: {
+                /** @description Maximum number of rows to return. */
+                limit?: number;
+                /** @description Cursor of the page, from the Link header of the previous page. */
+                cursor?: string;
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
+                total?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Total-Count"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountDevice"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "delete-auth-me-sessions": {
+        parameters: {
+            query?: {
+                /** @description Also sign out the device that sends the request. */
+                include_current?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "delete-auth-me-sessions-by-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The ID of the device, or current. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `device_not_found`: Signed-in device not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
     "post-auth-password": {
         parameters: {
             query?: never;
@@ -7258,7 +9362,7 @@ export interface operations {
                 /** @description Same as the header Last-Event-ID, for clients that cannot set headers. The header takes precedence. */
                 last_event_id?: string;
                 /** @description Topics to receive, separated by commas. Most topics are kinds of event subjects. gateway is the connection to the agent runtime, session its sessions, and usage the usage ledger. Default: all. */
-                topics?: ("task" | "project" | "standup" | "team" | "schedule" | "inbox" | "user" | "gateway" | "session" | "usage")[] | null;
+                topics?: ("task" | "project" | "standup" | "team" | "schedule" | "inbox" | "user" | "gateway" | "session" | "usage" | "agent")[] | null;
                 /** @description Keys of runtime sessions, separated by commas. New messages in these sessions are sent as session.message. */
                 session?: string[] | null;
             };
@@ -7302,12 +9406,12 @@ export interface operations {
                 /** @description Items in any of these states. Default: open and acked. */
                 state?: ("open" | "acked" | "snoozed" | "resolved")[] | null;
                 /** @description Items of any of these kinds. */
-                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "task_review" | "gateway_trouble" | "pairing_pending")[] | null;
+                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question")[] | null;
                 /** @description Items with any of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
                 /** @description Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches. */
                 assignee?: string;
-                /** @description rank: by severity, then longest wait. last: by when the item was last raised; a minus reverses the order. */
+                /** @description rank: repeating runs first, then by severity, then longest wait. last: by when the item was last raised; a minus reverses the order. */
                 sort?: "rank" | "last" | "-last";
                 /** @description Maximum number of rows to return. */
                 limit?: number;
@@ -7709,6 +9813,321 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "get-limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitSBody"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-limits": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitNew"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
+                    "Idempotency-Replayed"?: "true";
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Limit"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `limit_too_many`: There are too many limits. `limit_run_not_in_progress`: The run is not in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-limits-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitNew"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitPreview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-limits-by-id": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description The limit's ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Limit"];
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `limit_not_found`: Limit not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "delete-limits-by-id": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description The limit's ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `limit_not_found`: Limit not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Precondition Failed. `limit_changed`: The limit has changed since you read it. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "patch-limits-by-id": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description The limit's ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Limit"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `limit_not_found`: Limit not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Precondition Failed. `limit_changed`: The limit has changed since you read it. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-limits-by-id-allow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The limit's ID. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitAllowInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Limit"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `limit_not_found`: Limit not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `limit_not_reached`: No run has reached this limit. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
     "get-people": {
         parameters: {
             query?: {
@@ -8037,6 +10456,285 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "get-questions": {
+        parameters: {
+            query?: {
+                /** @description pending: only those that wait. all: also those that have ended. */
+                state?: "pending" | "all";
+                /** @description Only those of this agent. */
+                agent_id?: string;
+                /** @description Only those of this session. */
+                session_key?: string;
+                /** @description Only those of this task. */
+                task?: string;
+                /** @description Maximum number of rows to return. */
+                limit?: number;
+                /** @description Cursor of the page, from the Link header of the previous page. */
+                cursor?: string;
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
+                total?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Total-Count"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalQuestion"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApprovalAsk"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalQuestion"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalQuestion"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `task_not_found`: Task not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `task_archived`: The task is archived. `too_many_questions`: Too many of the agent's questions wait for an answer. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-questions-by-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The runtime's ID of the request. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalQuestion"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `approval_not_found`: Approval or question not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-questions-by-id-answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The runtime's ID of the request. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApprovalReplyInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalQuestion"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found. `approval_not_found`: Approval or question not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `approval_changed`: The request differs from the one that you saw. `approval_decided`: The request was already answered or has ended. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["RequestEntityTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Unprocessable Entity. `answer_invalid`: The answer does not fit the request. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "post-questions-by-id-withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The runtime's ID of the request. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalQuestion"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `approval_not_found`: Approval or question not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict. `approval_decided`: The request was already answered or has ended. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
     "get-retention": {
         parameters: {
             query?: never;
@@ -8053,6 +10751,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RetentionOverview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-retention-preview": {
+        parameters: {
+            query: {
+                /** @description The environment variable with the number of days. */
+                setting: "ARCHIVE_AFTER_DAYS" | "ACTIVITY_LOG_RETENTION_DAYS" | "HISTORY_RETENTION_DAYS" | "SUBAGENT_RETENTION_DAYS";
+                /** @description 0 keeps the data forever. */
+                days: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionDue"][];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -9164,6 +11892,8 @@ export interface operations {
                 project?: string;
                 /** @description Subtasks of this task: an ID or key, or "none" for tasks without a parent. */
                 parent?: string;
+                /** @description Tasks that depend on this task: an ID or key. */
+                depends_on?: string;
                 /** @description true: only archived tasks. false: only tasks that are not archived. */
                 archived?: "true" | "false";
                 /** @description Tasks due at or after this time. */
@@ -9219,7 +11949,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `assignee_unknown`: No active account matches the assignee. `reporter_unknown`: No account matches the reporter. `holder_unknown`: No account matches the holder. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `invalid_cursor`: The cursor is not valid for this list. */
+            /** @description Unprocessable Entity. `assignee_unknown`: No active account matches the assignee. `reporter_unknown`: No account matches the reporter. `holder_unknown`: No account matches the holder. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9727,6 +12457,8 @@ export interface operations {
     "get-tasks-by-id-comments": {
         parameters: {
             query?: {
+                /** @description Sort order; a minus reverses it. */
+                sort?: "created" | "-created";
                 /** @description Maximum number of rows to return. */
                 limit?: number;
                 /** @description Cursor of the page, from the Link header of the previous page. */
@@ -10025,7 +12757,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. `agent_held`: The agent is held. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10092,7 +12824,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. `agent_held`: The agent is held. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10149,7 +12881,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `not_dispatched`: The task is not currently dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
+            /** @description Conflict. `not_dispatched`: The task is not currently dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. `agent_held`: The agent is held. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10213,6 +12945,63 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-tasks-by-id-receipt": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
+                "If-None-Match"?: string;
+            };
+            path: {
+                /** @description The task's ID or key. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Not Found. `task_not_found`: Task not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["UnprocessableEntity"];
             default: components["responses"]["Problem"];
         };
     };
@@ -10430,7 +13219,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `task_not_in_review`: The task is not in review. `dependencies_unfinished`: The task depends on tasks that are not done. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `task_not_in_review`: The task is not in review. `dependencies_unfinished`: The task depends on tasks that are not done. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. `agent_held`: The agent is held. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10675,9 +13464,11 @@ export interface operations {
                 /** @description Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone. */
                 zone?: string;
                 /** @description How to group the usage. */
-                group?: "agent" | "model" | "source" | "session" | "job" | "task" | "standup" | "day" | "hour";
+                group?: "agent" | "model" | "source" | "session" | "job" | "task" | "project" | "standup" | "day" | "hour";
                 /** @description Also return the groups for each bar of a chart. The period is split into at most 48 bars, each an hour, day, week, or month. */
                 bars?: boolean;
+                /** @description Also return the usage in the period before and a forecast for the current month. */
+                compare?: boolean;
             };
             header?: never;
             path?: never;
@@ -10719,7 +13510,7 @@ export interface operations {
                 /** @description Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone. */
                 zone?: string;
                 /** @description How to group the usage. */
-                group?: "agent" | "model" | "source" | "session" | "job" | "task" | "standup" | "day" | "hour";
+                group?: "agent" | "model" | "source" | "session" | "job" | "task" | "project" | "standup" | "day" | "hour";
             };
             header?: never;
             path?: never;
@@ -10767,6 +13558,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageGoing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-usage-idle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageIdle"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { age, cost, moment, money, nanos, span, tokens } from './format'
+import { age, cost, fineMoney, moment, money, nanos, span, tokens } from './format'
 
 // Rounding to zero, or showing unknown as zero, would misstate costs.
 describe('money', () => {
@@ -8,16 +8,26 @@ describe('money', () => {
     ['', 'unknown'],
     ['1e5', 'unknown'],
     ['0', '$0'],
-    ['0.000000001', '<$0.0001'],
-    ['0.00042', '$0.0004'],
-    ['0.028314', '$0.028'],
+    ['0.000000001', '<$0.01'],
+    ['0.0099', '<$0.01'],
+    ['0.028314', '$0.03'],
     ['0.1', '$0.10'],
     ['4.125', '$4.13'],
     ['999.994', '$999.99'],
-    ['12345.6', '$12,346'],
+    ['12345.6', '$12,345.60'],
     ['-0.5', '−$0.50'],
-    ['90071992547.409931234', '$90,071,992,547'],
+    ['90071992547.409931234', '$90,071,992,547.41'],
   ])('%s is %s', (usd, want) => expect(money(usd)).toBe(want))
+
+  it.each([
+    [null, 'unknown'],
+    ['0', '$0'],
+    ['0.0005', '$0.0005'],
+    ['0.075', '$0.075'],
+    ['0.00004', '<$0.01'],
+    ['0.5', '$0.50'],
+    ['12.345', '$12.35'],
+  ])('%s is %s as a price', (usd, want) => expect(fineMoney(usd)).toBe(want))
 
   it('keeps every digit that a float would lose', () =>
     expect(nanos('90071992547.409931234')).toBe(90071992547409931234n))
@@ -58,6 +68,7 @@ describe('counts and times', () => {
   it('tells what was and what will be', () => {
     const now = Date.parse('2026-11-20T08:00:00Z')
     expect(age('2026-11-20T07:55:00Z', now)).toBe('5 min')
+    expect(age('2026-11-19T01:00:00Z', now)).toBe('1 d')
     expect(age('2026-11-20T08:05:00Z', now)).toBe('in 5 min')
     expect(age('never', now)).toBe('unknown')
   })

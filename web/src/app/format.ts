@@ -11,6 +11,13 @@ export function nanos(usd: string | null | undefined): bigint | null {
   return found[1] ? -whole : whole
 }
 
+/** Converts nano-dollars to an exact decimal string: "0.028314". */
+export function usd(nanos: bigint): string {
+  const size = nanos < 0n ? -nanos : nanos
+  const rest = (size % nano).toString().padStart(9, '0').replace(/0+$/, '')
+  return `${nanos < 0n ? '-' : ''}${size / nano}${rest && `.${rest}`}`
+}
+
 const numbers = new Intl.NumberFormat('en-US')
 
 /**
@@ -29,20 +36,23 @@ function fixed(n: bigint, digits: number): string {
 }
 
 /**
- * Formats an amount with two decimals from $0.10 up and more below, so that tiny costs don't show as zero. Null becomes
+ * Formats an amount in cents, so that the amounts of a column line up. A smaller one doesn't show as zero. Null becomes
  * "unknown".
  */
 export function money(usd: string | null | undefined): string {
   const n = nanos(usd)
   if (n === null) return unknown
+  if (n === 0n) return '$0'
   const sign = n < 0n ? '−' : ''
   const size = n < 0n ? -n : n
-  if (size === 0n) return '$0'
-  if (size < 100_000n) return `${sign}<$0.0001`
-  if (size < nano / 100n) return `${sign}$${fixed(size, 4)}`
-  if (size < nano / 10n) return `${sign}$${fixed(size, 3)}`
-  if (size < 1000n * nano) return `${sign}$${fixed(size, 2)}`
-  return `${sign}$${fixed(size, 0)}`
+  return size < nano / 100n ? `${sign}<$0.01` : `${sign}$${fixed(size, 2)}`
+}
+
+/** Formats an amount like money, but a small one with up to four decimals: prices and the steps of a scale. */
+export function fineMoney(usd: string | null | undefined): string {
+  const n = nanos(usd)
+  if (n === null || n < nano / 10_000n || n >= nano / 10n) return money(usd)
+  return `$${fixed(n, n < nano / 100n ? 4 : 3)}`
 }
 
 /** Formats the known cost of runs and the number of unpriced runs. */
@@ -81,11 +91,11 @@ export function span(ms: number): string {
   return d < 100 ? `${d} d` : `${Math.floor(d / 30.44)} mo`
 }
 
-/** Formats how long ago a moment was, or how soon it comes. */
+/** Formats how long ago a moment was, in its largest unit, or how soon it comes. */
 export function age(at: string, now: number): string {
   const ms = now - Date.parse(at)
   if (Number.isNaN(ms)) return unknown
-  return ms >= 0 ? span(ms) : `in ${span(-ms)}`
+  return ms >= 0 ? span(ms).replace(/^(\d+ \w+) .*/, '$1') : `in ${span(-ms)}`
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -111,6 +121,25 @@ export function moment(at: string, zone?: string): string {
     second: '2-digit',
     ...(zone ? { timeZone: zone } : {}),
   }).format(d)
+}
+
+/** Formats a moment briefly: Mon 23 Nov, 09:00. Defaults to the local time zone. */
+export function shortIn(at: string, zone?: string): string {
+  const date = new Date(at)
+  if (Number.isNaN(date.getTime())) return at
+  try {
+    return format(`short ${zone}`, {
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+      ...(zone ? { timeZone: zone } : {}),
+    }).format(date)
+  } catch {
+    // The runtime knows this time zone, but the browser doesn't.
+    return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  }
 }
 
 let mine = { zone: '', until: 0 }

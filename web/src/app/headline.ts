@@ -1,22 +1,15 @@
-import { type Block, type Inline, readMarkdown } from '../ui/markdown'
-
-const plain = (nodes: readonly (Block | Inline)[]): string =>
-  nodes
-    .map(n => {
-      if (n.kind === 'break') return ' '
-      if ('text' in n) return n.text
-      if ('items' in n) return n.items.map(i => plain(i.of)).join(' ')
-      return 'of' in n ? plain(n.of) : ''
-    })
-    .join('')
+import { readMarkdown } from '../ui/markdown'
+import { textOf } from '../ui/plainText'
 
 const longest = 200
 
-/** Returns the first sentence of a Markdown text without markup, or null. */
-export function headline(text: string | null): string | null {
-  const first = readMarkdown(text ?? '').find(b => b.kind !== 'heading' && b.kind !== 'rule' && plain([b]).trim())
+/** Returns the first sentence of a Markdown text without markup, or null. Blocks that say only `known` are skipped. */
+export function headline(text: string | null, known = ''): string | null {
+  const first = readMarkdown(text ?? '').find(
+    b => b.kind !== 'heading' && b.kind !== 'rule' && !['', known].includes(textOf([b]).trim()),
+  )
   if (!first) return null
-  const line = plain(first.kind === 'list' ? (first.items[0]?.of ?? []) : [first])
+  const line = textOf(first.kind === 'list' ? (first.items[0]?.of ?? []) : [first])
     .replace(/\s+/g, ' ')
     .trim()
   const sentence = /^.*?[.!?](?=\s+\p{Lu}|$)/u.exec(line)?.[0] ?? line

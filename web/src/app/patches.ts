@@ -1,4 +1,5 @@
 import { agentPatches } from '../agents/patches'
+import { approvalPatches } from '../approvals/patches'
 import { inboxPatches } from '../inbox/patches'
 import { nowPatches } from '../now/patches'
 import { schedulePatches } from '../schedules/patches'
@@ -14,6 +15,7 @@ export const patches: readonly Patch[] = [
   ...framePatches,
   ...taskPatches,
   ...inboxPatches,
+  ...approvalPatches,
   ...nowPatches,
   ...agentPatches,
   ...schedulePatches,

@@ -46,7 +46,15 @@ export const session = {
   token: (): string | null => token,
   ended: (): Ended | null => ended,
   signIn: (next: string): void => write(next, null),
-  signOut: (): void => write(null, 'signed_out'),
+  /** Signs out here at once, and asks the server to refuse the token from now on. */
+  signOut: (): void => {
+    const was = token
+    write(null, 'signed_out')
+    if (was === null) return
+    const headers = { Authorization: `Bearer ${was}` }
+    // Offline, the token works until it expires; nothing here has it any longer.
+    fetch('/api/v1/auth/me/sessions/current', { method: 'DELETE', headers, keepalive: true }).catch(() => undefined)
+  },
   /** Ends the sign-in after the server rejected its token. A token that was already replaced is ignored. */
   refused: (which: string | null, code: string): void => {
     if (token !== null && which === token) write(null, code === 'account_deactivated' ? 'deactivated' : 'expired')

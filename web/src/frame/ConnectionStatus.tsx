@@ -39,9 +39,12 @@ export function ConnectionStatus() {
           )}
         </State>
       ) : line === 'live' ? (
-        <State title={words.liveHelp} tone="active">
-          <span className="sr-only sm:not-sr-only">{words.live}</span>
-        </State>
+        // On a phone the status shows only what is wrong.
+        <span className="max-sm:sr-only">
+          <State title={words.liveHelp} tone="active">
+            {words.live}
+          </State>
+        </span>
       ) : (
         <State
           icon="off"

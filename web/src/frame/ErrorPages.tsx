@@ -1,25 +1,24 @@
 import { Link } from '@tanstack/react-router'
-import { places } from '../app/places'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { Button, buttonClass } from '../ui/Button'
-import { Icon } from '../ui/Icon'
 import { Empty } from '../ui/Views'
 
-/** Shown for unknown addresses, with links to all pages. */
+/** Shown for unknown addresses. */
 export function UnknownPage() {
-  useTitle(texts.app.unknownPage.title)
+  const { title, text, open } = texts.app.unknownPage
+  useTitle(title)
   return (
-    <Empty icon="search" title={texts.app.unknownPage.title}>
-      <p>{texts.app.unknownPage.text}</p>
-      <p className="mt-4 flex flex-wrap justify-center gap-2">
-        {places.map(p => (
-          <Link key={p.id} className={buttonClass()} to={p.path}>
-            <Icon name={p.icon} />
-            {texts.app.places[p.id]}
-          </Link>
-        ))}
-      </p>
+    <Empty
+      action={
+        <Link className={buttonClass('primary')} to="/">
+          {open}
+        </Link>
+      }
+      icon="search"
+      title={title}
+    >
+      {text}
     </Empty>
   )
 }

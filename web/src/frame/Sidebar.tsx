@@ -50,9 +50,9 @@ export function Sidebar() {
   )
 }
 
-const onPhone = ['now', 'inbox', 'tasks']
+const onPhone = ['now', 'inbox', 'tasks', 'agents']
 
-/** Navigation on a phone: three pages, and a menu with the others. */
+/** Navigation on a phone: four pages, and a menu with the others. */
 export function BottomBar() {
   const here = useHere()
   const navigate = useNavigate()
@@ -61,6 +61,7 @@ export function BottomBar() {
   const badges = useBadges()
   const badge = 'absolute top-1 left-1/2 ml-1.5'
   const more = rest.find(p => badges[p.id])
+  const open = rest.find(here)
   return (
     <nav
       aria-label={words.nav}
@@ -93,7 +94,11 @@ export function BottomBar() {
           },
         ]}
         trigger={
-          <button className={`${cell} ${rest.some(here) ? 'text-accent' : 'text-soft'}`} type="button">
+          <button
+            aria-label={open && `${words.more}: ${words.places[open.id]}`}
+            className={`${cell} ${open ? 'text-accent' : 'text-soft'}`}
+            type="button"
+          >
             <Icon className="size-5" name="more" />
             {words.more}
             <BadgeMark className={badge} of={more && badges[more.id]} />

@@ -29,7 +29,7 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
           <span className="sr-only grow text-left sm:not-sr-only sm:truncate sm:whitespace-nowrap">
             {texts.app.palette.open}
           </span>
-          <kbd className="hidden shrink-0 whitespace-nowrap font-mono text-xs sm:inline">
+          <kbd className="hidden shrink-0 whitespace-nowrap font-mono text-xs sm:inline pointer-coarse:hidden!">
             {mod === '⌘' ? '⌘K' : 'Ctrl K'}
           </kbd>
         </button>

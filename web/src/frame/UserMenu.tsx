@@ -11,6 +11,9 @@ const themes: { id: View['theme']; icon: 'screen' | 'sun' | 'moon' }[] = [
   { id: 'dark', icon: 'moon' },
 ]
 
+/** Whether there is likely a keyboard. */
+const hasKeys = typeof matchMedia !== 'function' || !matchMedia('(hover: none)').matches
+
 /** Returns up to two initials. A remote avatar would reveal the user to its host. */
 const initials = (name: string): string =>
   name
@@ -30,7 +33,7 @@ export function UserMenu({ onKeys }: { onKeys: () => void }) {
         {
           label: me ? `${me.name} · ${me.email} · ${me.role}` : words.me,
           items: [
-            { id: 'keys', label: words.keys.title, icon: 'keyboard', onSelect: onKeys },
+            ...(hasKeys ? [{ id: 'keys', label: words.keys.title, icon: 'keyboard' as const, onSelect: onKeys }] : []),
             {
               id: 'docs',
               label: words.apiDocs,
@@ -51,15 +54,20 @@ export function UserMenu({ onKeys }: { onKeys: () => void }) {
         },
         {
           items: [
-            {
-              id: 'single',
-              label: words.singleKeys,
-              checked: view.keys,
-              onSelect: () => setView({ keys: !view.keys }),
-            },
+            ...(hasKeys
+              ? [
+                  {
+                    id: 'single',
+                    label: words.singleKeys,
+                    icon: 'keyboard' as const,
+                    checked: view.keys,
+                    onSelect: () => setView({ keys: !view.keys }),
+                  },
+                ]
+              : []),
+            { id: 'out', label: words.signOut, icon: 'out', onSelect: session.signOut },
           ],
         },
-        { items: [{ id: 'out', label: words.signOut, icon: 'out', onSelect: session.signOut }] },
       ]}
       trigger={
         <button

@@ -2,14 +2,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
+import { day } from '../app/format'
 import { places } from '../app/places'
-import { leads, queries, useMe } from '../app/queries'
-import { session } from '../app/session'
-import { setView } from '../app/view'
+import { queries } from '../app/queries'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import type { IconName } from '../ui/Icon'
-import { type Found, fold, reportsOf, titleOf } from './searchResults'
+import { type Found, fold, isReported, reportsOf, titleOf } from './searchResults'
 
 const words = texts.app.palette
 
@@ -20,14 +19,21 @@ export interface Entry {
   icon: IconName
   label: string
   hint?: string
+  /** Its keyboard shortcut. */
+  keys?: string
+  /** What kind of result it is. */
+  kind?: string
   /** When it was created or last changed. */
   at?: string
-  /** Set on a row that stands for more results like the one above it. */
-  more?: boolean
+  /** The text that matched. May be written by agents. */
+  found?: Pick<Found, 'snippet' | 'marks'> | undefined
   /** Set on results from the server, which may match the query in more than the title. */
-  found?: boolean
+  isResult?: boolean
   run: () => void
 }
+
+type Navigate = ReturnType<typeof useNavigate>
+type Agents = readonly Schemas['Agent'][]
 
 /** Returns the text once it hasn't changed for `ms`. */
 function useCalm(text: string, ms: number): string {
@@ -47,76 +53,116 @@ const fits = (label: string, typed: string): boolean =>
 
 /** Number of results to request. Sessions with the same title share a row. */
 const limit = 40
+/** Maximum number of comments to show per task. */
+const mostComments = 2
+/** Maximum number of standups to show. The standup of each day repeats what is still open. */
+const mostStandups = 2
 
-type Navigate = ReturnType<typeof useNavigate>
-
+/** Returns the results among tasks: the typed key first, then each task with the comments that match. */
 function tasksOf(typed: string, found: readonly Found[], navigate: Navigate): Entry[] {
-  const open = (task: string) => () => void navigate({ to: '/tasks', search: { task } })
-  const list: Entry[] = []
-  if (/^[a-z][a-z0-9]*-\d+$/i.test(typed)) {
-    const key = typed.toUpperCase()
-    const named = found.find(t => t.kind === 'task' && t.task_key === key)
-    list.push({
-      ...{ id: named ? `task-${named.task_id}` : `key-${typed}`, group: words.tasks, icon: 'tasks', run: open(key) },
-      ...(named ? { label: named.title, hint: key, at: named.edited_at ?? named.at, found: true } : { label: key }),
-    })
+  const rows = found.filter(f => f.task_key !== null)
+  const key = /^[a-z][a-z0-9]*-\d+$/i.test(typed) ? typed.toUpperCase() : null
+  const named = rows.find(t => t.kind === 'task' && t.task_key === key)
+  const comments = new Map<string, number>()
+  const entry = (of: Found): Entry[] => {
+    const task = of.task_key ?? ''
+    const isTask = of.kind === 'task'
+    const n = (comments.get(task) ?? 0) + 1
+    if (!isTask && comments.set(task, n) && n > mostComments) return []
+    return [
+      {
+        id: of.comment_id ?? `task-${of.task_id}`,
+        group: words.tasks,
+        icon: isTask ? 'tasks' : 'comment',
+        label: of.title,
+        hint: task,
+        kind: isTask ? words.kinds.task : words.kinds.comment,
+        at: of.edited_at ?? of.at,
+        found: of,
+        isResult: true,
+        run: () => void navigate({ to: '/tasks', search: { task } }),
+      },
+    ]
   }
-  for (const t of found) {
-    const key = t.task_key
-    if (key === null || list.some(e => e.id === `task-${t.task_id}` || e.label === key)) continue
-    list.push({
-      id: `task-${t.task_id}`,
-      group: words.tasks,
-      icon: t.kind === 'task' ? 'tasks' : 'comment',
-      label: t.title,
-      hint: key,
-      at: t.edited_at ?? t.at,
-      found: true,
-      run: open(key),
-    })
+  if (key !== null && !named) {
+    const run = () => void navigate({ to: '/tasks', search: { task: key } })
+    return [{ id: key, group: words.tasks, icon: 'tasks', label: key, run }, ...rows.flatMap(entry)]
   }
-  return list
+  return [...(named ? [named] : []), ...rows.filter(r => r !== named)].flatMap(entry)
 }
 
-const standupsOf = (found: readonly Found[], navigate: Navigate): Entry[] =>
-  reportsOf(found).map(({ standup: id, title, at, agents }) => ({
-    id: `standup-${id}`,
-    group: words.reports,
-    icon: 'standups',
-    label: title,
-    hint: agents.join(', '),
-    at,
-    found: true,
-    run: () => void navigate({ to: '/standups/$id', params: { id } }),
-  }))
+/** Returns the title of a standup with its day as other pages write it. */
+const standupName = (title: string): string =>
+  title.replace(/ of (\d{4}-\d\d-\d\d)/, (_, at: string) => `, ${day(`${at}T12:00:00`)}`)
 
-function sessionsOf(found: readonly Found[], navigate: Navigate): Entry[] {
-  return fold(found).flatMap(({ first: s, others, agents }) => {
+/** Sorts groups of results by the time of their first, newest first. */
+const newest = <T extends { first: Found }>(groups: readonly T[]): T[] =>
+  groups.toSorted((a, b) => b.first.at.localeCompare(a.first.at))
+
+function standupsOf(found: readonly Found[], name: (agent: string) => string, navigate: Navigate): Entry[] {
+  const all = newest(reportsOf(found))
+  const shared = { group: words.reports, isResult: true }
+  const shown = all.slice(0, mostStandups).map(
+    ({ standup: id, first, agents }): Entry => ({
+      ...shared,
+      id: `standup-${id}`,
+      icon: 'standups',
+      label: standupName(first.title),
+      hint: agents.map(name).join(', '),
+      kind: words.kinds.report,
+      at: first.at,
+      found: first,
+      run: () => void navigate({ to: '/standups/$id', params: { id } }),
+    }),
+  )
+  const others = all.length - shown.length
+  const more = {
+    id: 'standups',
+    icon: 'more',
+    label: words.moreStandups(others),
+    run: () => void navigate({ to: '/standups' }),
+  } as const
+  return others > 0 ? [...shown, { ...shared, ...more }] : shown
+}
+
+/** The ID of the entry that is there for each query. */
+export const newTaskId = 'new-of'
+
+/** Creates a task from what was typed. It waits for the results, so that Enter does not overtake them. */
+const newTaskOf = (typed: string, navigate: Navigate): Entry => ({
+  id: newTaskId,
+  group: words.commands,
+  icon: 'plus',
+  label: words.newTaskOf(typed),
+  found: { snippet: '', marks: [] },
+  run: () => void navigate({ to: '/tasks', search: { new: typed } }),
+})
+
+const sessionsOf = (found: readonly Found[], name: (agent: string) => string, navigate: Navigate): Entry[] =>
+  newest(fold(found)).flatMap(({ first: s, others, agents }): Entry[] => {
     const key = s.session_id
     if (key === null) return []
+    const shared = { group: words.sessions, isResult: true }
     const one: Entry = {
+      ...shared,
       id: `session-${key}`,
-      group: words.sessions,
       icon: 'sessions',
       label: titleOf(s),
-      hint: agents.join(', '),
+      hint: agents.map(name).join(', '),
+      kind: words.kinds.session,
       at: s.at,
-      found: true,
+      found: s,
       run: () => void navigate({ to: '/sessions/$key', params: { key } }),
     }
-    if (others === 0) return [one]
     const more: Entry = {
-      ...one,
+      ...shared,
       id: `like-${key}`,
+      icon: 'more',
       label: words.moreLike(others),
-      hint: '',
-      more: true,
       run: () => void navigate({ to: '/sessions', search: { show: 'history', q: s.title } }),
     }
-    delete more.at
-    return [one, more]
+    return others > 0 ? [one, more] : [one]
   })
-}
 
 const parts = ['account', 'users', 'agents', 'gateway', 'projects', 'teams', 'retention', 'audit', 'health'] as const
 
@@ -126,21 +172,21 @@ const placesOf = (navigate: Navigate): Entry[] =>
     group: words.places,
     icon: p.icon,
     label: texts.app.places[p.id],
-    ...(p.key ? { hint: `g ${p.key}` } : {}),
+    ...(p.key ? { keys: `g ${p.key}` } : {}),
     run: () => void navigate({ to: p.path }),
   }))
 
 const partsOf = (navigate: Navigate): Entry[] =>
   parts.map(id => ({
     id: `settings-${id}`,
-    group: texts.app.places.settings,
+    group: words.places,
     icon: 'settings',
     label: settings.parts[id].name,
     hint: texts.app.places.settings,
     run: () => void navigate({ to: `/settings/${id}` }),
   }))
 
-const agentsOf = (agents: readonly Schemas['Agent'][], navigate: Navigate): Entry[] =>
+const agentsOf = (agents: Agents, navigate: Navigate): Entry[] =>
   agents.map(a => ({
     id: `agent-${a.agent_id}`,
     group: words.agents,
@@ -150,65 +196,6 @@ const agentsOf = (agents: readonly Schemas['Agent'][], navigate: Navigate): Entr
     run: () => void navigate({ to: '/agents/$agentId', params: { agentId: a.agent_id } }),
   }))
 
-const messagesOf = (agents: readonly Schemas['Agent'][], navigate: Navigate): Entry[] =>
-  agents
-    .filter(a => a.in_runtime !== false)
-    .map(a => ({
-      id: `message-${a.agent_id}`,
-      group: words.commands,
-      icon: 'comment',
-      label: words.message(a.name),
-      hint: a.agent_id,
-      run: () =>
-        void navigate({
-          to: '/sessions/$key',
-          params: { key: `agent:${a.agent_id.toLowerCase()}:main` },
-          search: { compose: '1' },
-        }),
-    }))
-
-function commandsOf(may: boolean, navigate: Navigate, onKeys: () => void): Entry[] {
-  const all: (Omit<Entry, 'group'> & { lead?: boolean })[] = [
-    {
-      id: 'new',
-      icon: 'plus',
-      label: words.newTask,
-      hint: 'c',
-      run: () => void navigate({ to: '/tasks', search: { new: '1' } }),
-    },
-    { id: 'standup', icon: 'standups', label: words.runStandup, run: () => void navigate({ to: '/standups' }) },
-    {
-      id: 'job',
-      icon: 'schedules',
-      label: words.newJob,
-      lead: true,
-      run: () => void navigate({ to: '/schedules', search: { form: 'new' } }),
-    },
-    {
-      id: 'user',
-      icon: 'plus',
-      label: words.newUser,
-      lead: true,
-      run: () => void navigate({ to: '/settings/users', search: { new: '1' } }),
-    },
-    {
-      id: 'light',
-      icon: 'sun',
-      label: `${texts.app.theme}: ${texts.app.themes.light}`,
-      run: () => setView({ theme: 'light' }),
-    },
-    {
-      id: 'dark',
-      icon: 'moon',
-      label: `${texts.app.theme}: ${texts.app.themes.dark}`,
-      run: () => setView({ theme: 'dark' }),
-    },
-    { id: 'keys', icon: 'keyboard', label: words.keys, hint: '?', run: onKeys },
-    { id: 'out', icon: 'out', label: texts.app.signOut, run: session.signOut },
-  ]
-  return all.filter(c => may || !c.lead).map(({ lead: _, ...c }) => ({ ...c, group: words.commands }))
-}
-
 interface Entries {
   entries: Entry[]
   /** Whether the results belong to an earlier query, because the server hasn't answered the current one. */
@@ -216,12 +203,19 @@ interface Entries {
   error: unknown
 }
 
-/** Returns the matching pages, agents, and commands, and the tasks, reports, and sessions that the server finds. */
-export function useEntries(typed: string, onKeys: () => void): Entries {
+/**
+ * Returns what matches: inbox items, pages, agents, and commands by name, and what the server finds. Without a query, returns the
+ * recent things, the commands, and the pages.
+ */
+export function useEntries(
+  typed: string,
+  recent: readonly Entry[],
+  commands: readonly Entry[],
+  inbox: readonly Entry[],
+): Entries {
   const navigate = useNavigate()
   const q = useCalm(typed.trim(), 150)
   const agents = useQuery(queries.agents).data
-  const may = leads(useMe().data)
   const found = useQuery({
     queryKey: ['search', q],
     queryFn: ({ signal }) => take(api.GET('/api/v1/search', { params: { query: { q, limit } }, signal })),
@@ -230,22 +224,29 @@ export function useEntries(typed: string, onKeys: () => void): Entries {
     staleTime: 5_000,
   })
   const entries = useMemo(() => {
-    const answered = q.length > 1 ? (found.data ?? []) : []
     const text = typed.trim()
-    const list = [
-      ...tasksOf(text, answered, navigate),
+    if (!text) return [...recent, ...commands, ...placesOf(navigate), ...agentsOf(agents ?? [], navigate)]
+    const answered = q.length > 1 ? (found.data ?? []) : []
+    const name = (id: string) => agents?.find(a => a.agent_id === id)?.name ?? id
+    const named = [
       ...placesOf(navigate),
-      // Without a query these would come between the pages and the commands.
-      ...(text ? partsOf(navigate) : []),
+      ...partsOf(navigate),
       ...agentsOf(agents ?? [], navigate),
-      ...(text && may ? messagesOf(agents ?? [], navigate) : []),
-      ...(text ? commandsOf(may, navigate, onKeys) : []),
+      ...commands,
+    ].filter(e => fits(`${e.label} ${e.hint ?? ''}`, text))
+    return [
+      ...tasksOf(text, answered, navigate),
+      ...inbox.filter(e => fits(e.label, text)),
+      ...named,
       // Matches by name come first; reports and sessions match on their content.
-      ...standupsOf(answered, navigate),
-      ...sessionsOf(answered, navigate),
-      ...(text ? [] : commandsOf(may, navigate, onKeys)),
+      ...standupsOf(answered, name, navigate),
+      ...sessionsOf(
+        answered.filter(s => !isReported(s, answered)),
+        name,
+        navigate,
+      ),
+      newTaskOf(text, navigate),
     ]
-    return text ? list.filter(e => e.found || fits(`${e.label} ${e.hint ?? ''}`, text)) : list
-  }, [typed, q, found.data, agents, may, navigate, onKeys])
+  }, [typed, q, found.data, agents, recent, commands, inbox, navigate])
   return { entries, isOld: q !== typed.trim() || found.isPlaceholderData, error: found.error }
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { usePeople } from '../app/queries'
+import { ReceiptOf } from '../receipts/Receipt'
 import { nameOf, StatusMark } from '../tasks/Bits'
 import { LatestReport } from '../tasks/LatestReport'
 import { oneQuery } from '../tasks/queries'
@@ -20,7 +21,7 @@ export function AboutTask({ task: key }: { task: string | null }) {
         <Link className="wrap-anywhere text-accent hover:underline" search={{ task: key }} to="/tasks">
           <span className="key">{task?.key ?? key}</span> <bdi>{task?.title}</bdi>
         </Link>
-        {task && <StatusMark of={task.status} />}
+        {task && !task.blocked && <StatusMark of={task.status} />}
         {task?.blocked && (
           <Badge icon="blocked" tone="danger">
             {texts.tasks.blockedFor} <Age at={task.blocked.since} />
@@ -28,7 +29,8 @@ export function AboutTask({ task: key }: { task: string | null }) {
         )}
         {task && <bdi className="text-soft">{nameOf(task.assignee_id, people)}</bdi>}
       </p>
-      {task && <LatestReport comments people={people} task={task} />}
+      {task && <LatestReport people={people} task={task} />}
+      {task?.status === 'review' && <ReceiptOf task={task.key} />}
     </section>
   )
 }

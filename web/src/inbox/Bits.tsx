@@ -1,3 +1,5 @@
+import { useMemo } from 'react'
+import { useSessionNames } from '../sessions/useSessionNames'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
 import { Icon } from '../ui/Icon'
@@ -11,10 +13,11 @@ const words = inboxWords
 const severityLook: Record<Item['severity'], Look> = {
   urgent: { tone: 'danger', icon: 'warning' },
   high: { tone: 'attention', icon: 'up' },
-  medium: { tone: 'idle', icon: 'sleep' },
+  medium: { tone: 'idle', icon: 'equal' },
   low: { tone: 'idle', icon: 'down' },
 }
 
+/** The severity of an item. */
 export const SeverityMark = ({ of }: { of: Item['severity'] }) => (
   <State {...severityLook[of]}>{words.severity[of]}</State>
 )
@@ -46,16 +49,14 @@ export const KindMark = ({ of }: { of: Item['kind'] }) => (
 )
 
 /** A link to what the item is about, or plain text if there is no page for it. */
-export function SubjectLink({ of, long = false }: { of: Told; long?: boolean }) {
+export function SubjectLink({ of }: { of: Told }) {
   const href = subjectHref(of)
   const { kind, id, name } = of.subject
-  if (href === null && kind === '') return null
+  const nameOf = useSessionNames(useMemo(() => (kind === 'session' ? [id] : []), [kind, id]))
   const kindName = words.subjectKind[kind] ?? kind
-  const shown = kind === 'task' ? <bdi className="key">{name || id}</bdi> : <bdi>{name || id || kindName}</bdi>
   const text = (
     <>
-      {long && `${kindName} `}
-      {shown}
+      {kindName} <bdi>{kind === 'session' ? nameOf(id).name : name || id}</bdi>
     </>
   )
   if (href === null) return <span className="truncate">{text}</span>

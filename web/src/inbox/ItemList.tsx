@@ -17,6 +17,8 @@ interface Props {
   /** Called when a key, or the removal of a row, moves to another row; null if no row is left. */
   onMove?: (id: string | null) => void
   opened?: string | undefined
+  /** Whether the list stands beside the opened item. */
+  beside?: boolean
   /** Whether to show the items in groups by urgency. */
   inGroups?: boolean
 }
@@ -30,7 +32,7 @@ const isFree = (target: EventTarget | null): boolean =>
  * The items with their actions. The keys act on the focused row, or else on the open item. When the focused row
  * disappears, the next one gets the focus.
  */
-export function ItemList({ items, verbs, onOpen, onMove, opened, inGroups = false }: Props) {
+export function ItemList({ items, verbs, onOpen, onMove, opened, beside = false, inGroups = false }: Props) {
   const list = useRef<HTMLDivElement>(null)
   const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
   const [onMenu, shared] = useSharedMenu()
@@ -77,19 +79,20 @@ export function ItemList({ items, verbs, onOpen, onMove, opened, inGroups = fals
         <section key={g.severity} aria-label={g.severity ? words.severity[g.severity] : texts.app.places.inbox}>
           {g.severity && (
             <h3 className="sticky top-0 z-10 border-line border-b bg-panel px-3 py-1 text-xs">
-              <SeverityMark of={g.severity} />
+              <SeverityMark of={g.severity} /> <span className="text-soft">{g.items.length}</span>
             </h3>
           )}
           <ul>
             {g.items.map(i => (
               <ItemRow
                 key={i.id}
+                beside={beside}
                 item={i}
+                main={i === items[0] && (!beside || opened === i.id)}
                 onFocus={() => i.id !== current.id && setCurrent({ id: i.id, focus: 0 })}
                 onMenu={onMenu}
                 onOpen={onOpen}
                 opened={i.id === opened}
-                showSeverity={!inGroups}
                 verbs={verbs}
               />
             ))}

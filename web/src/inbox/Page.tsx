@@ -57,6 +57,7 @@ export function InboxPage() {
                 <Nothing filtered={isFiltered(filters)} go={go} />
               ) : (
                 <ItemList
+                  beside
                   inGroups={!search.order}
                   items={items}
                   onMove={move}

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { localTimes } from '../app/localTimes'
 import type { Person } from '../app/queries'
+import { clock } from '../app/time'
+import { deedOf, noteOf } from './historyText'
 import {
   type Action,
   actsOf,
@@ -15,7 +18,7 @@ import {
   wayBack,
 } from './item'
 import { fits } from './itemFilters'
-import { reasonOf } from './reason'
+import { errorOf, reasonOf } from './reason'
 
 const make = (of: Partial<Told>): Told => ({
   id: 'a',
@@ -24,6 +27,7 @@ const make = (of: Partial<Told>): Told => ({
   title: 'The card has expired',
   subject: { kind: 'task', id: 't1', name: 'TASK-7' },
   run: null,
+  effect: null,
   count: 1,
   first_at: '2026-11-20T08:00:00.000Z',
   last_at: '2026-11-20T08:00:00.000Z',
@@ -43,15 +47,16 @@ const now = new Date('2026-11-20T09:00:00.000Z')
 
 // The most urgent items must come first.
 describe('the rank', () => {
-  it('is severity, then the longest wait, then the id, as the service has it', () => {
+  it('is a repeating run, then severity, the longest wait, and the id, as the service has it', () => {
     const list = [
       make({ id: 'd', severity: 'low', first_at: '2026-11-01T00:00:00.000Z' }),
       make({ id: 'c', severity: 'high', first_at: '2026-11-20T07:00:00.000Z' }),
       make({ id: 'b', severity: 'high', first_at: '2026-11-19T07:00:00.000Z' }),
       make({ id: 'a', severity: 'urgent', first_at: '2026-11-20T08:59:00.000Z' }),
       make({ id: 'bb', severity: 'high', first_at: '2026-11-19T07:00:00.000Z' }),
+      make({ id: 'l', kind: 'loop', severity: 'urgent', first_at: '2026-11-20T08:59:30.000Z' }),
     ]
-    expect(sorted(list, undefined).map(i => i.id)).toEqual(['a', 'b', 'bb', 'c', 'd'])
+    expect(sorted(list, undefined).map(i => i.id)).toEqual(['l', 'a', 'b', 'bb', 'c', 'd'])
   })
   it('gives way to time when one asks for that', () => {
     const list = [
@@ -195,12 +200,19 @@ describe('the actions on an item', () => {
     ['task_review', ['approve', 'sendBack']],
     ['job_failed', ['runJob', 'openRun']],
     ['job_missed', ['runJob']],
+    ['job_undelivered', ['openRun']],
     ['run_stalled', ['openSession', 'stopSession']],
+    ['loop', ['stopSession', 'openSession']],
     ['dispatch_failed', ['dispatch', 'openRun']],
     ['standup_failed', ['retryStandup']],
     ['standup_missed', ['runStandup']],
     ['gateway_trouble', ['testConnection']],
+    ['login_ending', []],
     ['pairing_pending', ['testConnection']],
+    ['spend_unusual', ['openSpend']],
+    ['agent_file', ['message']],
+    ['model_changed', ['openRun']],
+    ['limit_reached', []],
   ] as const)('%s: %j', (kind, want) => expect(of(kind)).toEqual(want))
   it('are none once it is resolved, and none on a subject or run that is unknown', () => {
     expect(of('job_failed', { state: 'snoozed' })).toEqual(['runJob', 'openRun'])
@@ -208,6 +220,18 @@ describe('the actions on an item', () => {
     expect(of('job_failed', { id: '' })).toEqual(['openRun'])
     expect(of('job_failed', { run: null })).toEqual(['runJob'])
     expect(of('escalation', { id: '' })).toEqual(['decide'])
+  })
+  it('keep stopped only what a limit stopped or held', () => {
+    const acts = (effect: Told['effect'], limit?: { measure: 'usd' | 'calls' }) =>
+      actsOf(make({ kind: 'limit_reached', effect }), { lead: true, limit })
+    expect(acts(null, { measure: 'usd' })).toEqual(['allowMore', 'raiseLimit'])
+    expect(acts('stopped', { measure: 'usd' })).toEqual(['allowMore', 'raiseLimit', 'keepStopped'])
+    expect(acts('held', { measure: 'calls' })).toEqual(['raiseLimit', 'keepStopped'])
+  })
+  it('change a limit only while it exists', () => {
+    const item = make({ kind: 'limit_reached', effect: 'stopped' })
+    expect(actsOf(item, { lead: true })).toEqual(['keepStopped'])
+    expect(actsOf(item, { lead: false, limit: { measure: 'usd' } })).toEqual(['keepStopped'])
   })
   it('leave out what only the owner and admins may do', () => {
     expect(of('run_stalled', { lead: false })).toEqual(['openSession'])
@@ -231,14 +255,60 @@ describe('the groups', () => {
 })
 
 describe('the reason of an item', () => {
+  const last_at = '2026-11-23T06:00:00.000Z'
   it('is the first sentence of its details, in one line', () => {
     const detail = '## Why\n\nThe **card** has\nexpired. Somebody has to pay.'
-    expect(reasonOf({ title: 'Stuck', detail })).toBe('The card has expired.')
+    expect(reasonOf({ title: 'Stuck', detail, last_at })).toBe('The card has expired.')
   })
   it('is nothing while the details are unknown, or if they repeat the title', () => {
-    expect(reasonOf({ title: 'Stuck' })).toBeNull()
-    expect(reasonOf({ title: 'Stuck', detail: '' })).toBeNull()
-    expect(reasonOf({ title: 'The card has expired.', detail: 'The card has expired.' })).toBeNull()
+    expect(reasonOf({ title: 'Stuck', last_at })).toBeNull()
+    expect(reasonOf({ title: 'Stuck', detail: '', last_at })).toBeNull()
+    expect(reasonOf({ title: 'The card has expired.', detail: 'The card has expired.', last_at })).toBeNull()
+  })
+  it('leaves out what the title has told', () => {
+    const detail = 'TASK-7 Renew, assigned to CTO, has been blocked for 5 days: The card has expired. Decide.'
+    expect(reasonOf({ title: 'TASK-7 is stuck: The card has expired', detail, last_at })).toBe(
+      'TASK-7 Renew, assigned to CTO, has been blocked for 5 days.',
+    )
+  })
+  it('skips a command that the title has told', () => {
+    const title = 'CTO wants to run: git push'
+    expect(reasonOf({ title, detail: '```\ngit push\n```\n\nRewrites history.', last_at })).toBe('Rewrites history.')
+    expect(reasonOf({ title, detail: '```\ngit push\n```', last_at })).toBeNull()
+  })
+  it('has its times in the zone of whoever looks, on the day of the item where none is named', () => {
+    const at = (iso: string, look: 'time' | 'date') => clock(iso, undefined, look)
+    expect(localTimes('Not by 06:05 UTC, due 2026-11-22 23:30 UTC.', last_at)).toBe(
+      `Not by ${at('2026-11-23T06:05Z', 'time')}, due ${at('2026-11-22T23:30Z', 'date')}.`,
+    )
+    expect(localTimes('at 99:99 UTC', last_at)).toBe('at 99:99 UTC')
+  })
+  it('of a failure is told apart from what follows, while it stands', () => {
+    const failed = { ...make({}), kind: 'job_failed' as const, last_at, detail: 'No disk.\n\nThe run failed.' }
+    expect(errorOf(failed)).toEqual(['No disk.', 'The run failed.'])
+    expect(errorOf({ ...failed, state: 'resolved' })).toEqual(['', failed.detail])
+    expect(errorOf({ ...failed, kind: 'escalation' })).toEqual(['', failed.detail])
+  })
+})
+
+// A reader must learn from the history what happened, not which columns changed.
+describe('the history of an item', () => {
+  const event = (kind: string, changes: object, item = {}) => ({ kind, at: '', data: { changes, item } })
+  it.each([
+    ['inbox.reopened', { detail: [1, 2], run: [null, {}], state: ['resolved', 'open'] }, 'reopened the item'],
+    ['inbox.assigned', { assignee: [null, { id: 'u', name: 'Ada' }] }, 'assigned the item to Ada'],
+    ['inbox.assigned', { assignee: [{ id: 'u', name: 'Ada' }, null] }, 'removed the assignee'],
+    ['inbox.repeated', { severity: ['medium', 'high'] }, 'raised the item again, now high'],
+    [
+      'inbox.snoozed',
+      { snoozed_until: [null, '2026-11-23T06:00:00Z'], state: ['open', 'snoozed'] },
+      `snoozed the item until ${clock('2026-11-23T06:00:00Z', undefined, 'date')}`,
+    ],
+    ['inbox.new_kind', {}, 'inbox.new_kind'],
+  ])('says of %s in words what was done', (kind, changes, want) => expect(deedOf(event(kind, changes))).toBe(want))
+  it('has the note of a resolution', () => {
+    expect(noteOf(event('inbox.resolved', {}, { resolution: { note: 'Paid' } }))).toBe('Paid')
+    expect(noteOf(event('inbox.acked', {}, { resolution: { note: 'Paid' } }))).toBe('')
   })
 })
 

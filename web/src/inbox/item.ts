@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client'
+import type { Limit } from '../spend/limitQueries'
 import { sessionHref, standupHref } from '../ui/TextLink'
 import { type ActName, kindTable } from './kinds'
 
@@ -15,15 +16,16 @@ export const kinds = Object.keys(kindTable) as Item['kind'][]
 export const orders = ['rank', '-last', 'last'] as const
 
 const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
-const urgency = (i: Told) => severities.indexOf(i.severity)
+// A run that repeats itself costs money until someone stops it.
+const rank = (i: Told) => (i.kind === 'loop' ? -1 : severities.indexOf(i.severity))
 
 const compare: Record<(typeof orders)[number], (a: Told, b: Told) => number> = {
-  rank: (a, b) => urgency(a) - urgency(b) || text(a.first_at, b.first_at) || text(a.id, b.id),
+  rank: (a, b) => rank(a) - rank(b) || text(a.first_at, b.first_at) || text(a.id, b.id),
   last: (a, b) => text(a.last_at, b.last_at) || text(a.id, b.id),
   '-last': (a, b) => text(b.last_at, a.last_at) || text(b.id, a.id),
 }
 
-/** Sorts like the server: most severe first, then oldest. */
+/** Sorts like the server: repeating runs first, then the most severe, then the oldest. */
 export const sorted = (items: readonly Told[], by?: (typeof orders)[number]): Told[] =>
   [...items].sort(compare[by ?? 'rank'])
 
@@ -119,6 +121,10 @@ export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
       return `/schedules?job=${encodeURIComponent(id)}`
     case 'session':
       return sessionHref(id)
+    case 'limit':
+      return '/spend?part=limits'
+    case 'spend':
+      return '/spend?period=today'
     case 'device':
     case 'gateway':
       return '/settings/gateway'
@@ -128,15 +134,45 @@ export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
 }
 
 /** The actions that only the owner and admins may take. */
-const forLeads: readonly ActName[] = ['runJob', 'dispatch', 'retryStandup', 'runStandup', 'stopSession']
+const forLeads: readonly ActName[] = [
+  'runJob',
+  'dispatch',
+  'retryStandup',
+  'runStandup',
+  'stopSession',
+  'testConnection',
+  'allowMore',
+  'raiseLimit',
+  'answer',
+  'review',
+  'message',
+]
 
-type Acted = Pick<Told, 'kind' | 'state' | 'subject' | 'run'>
+type Acted = Pick<Told, 'kind' | 'state' | 'subject' | 'run' | 'effect'>
 
-/** Returns the actions on an item that the user may take, the primary one first. */
-export function actsOf({ kind, state, subject, run }: Acted, may: { lead: boolean }): readonly ActName[] {
+/**
+ * Returns the actions on an item that the user may take, the primary one first. The limit is the one that the item is
+ * about; there is none if it has been deleted.
+ */
+export function actsOf(
+  { kind, state, subject, run, effect }: Acted,
+  may: { lead: boolean; limit?: Pick<Limit, 'measure'> | undefined },
+): readonly ActName[] {
   if (state === 'resolved') return []
-  const has = (act: ActName) =>
-    act === 'openRun' ? Boolean(run?.session_key) : subject.id !== '' || !needsSubject.includes(act)
+  const has = (act: ActName) => {
+    switch (act) {
+      case 'openRun':
+        return Boolean(run?.session_key)
+      case 'allowMore':
+        return may.limit?.measure === 'usd'
+      case 'raiseLimit':
+        return may.limit !== undefined
+      case 'keepStopped':
+        return effect !== null
+      default:
+        return subject.id !== '' || !needsSubject.includes(act)
+    }
+  }
   return kindTable[kind].acts.filter(act => (may.lead || !forLeads.includes(act)) && has(act))
 }
 
@@ -150,11 +186,19 @@ const needsSubject: readonly ActName[] = [
   'runStandup',
   'openSession',
   'stopSession',
+  'message',
 ]
 
 /** Returns the key of the task that the item is about, or null. */
 export const taskOf = ({ subject }: Pick<Told, 'subject'>): string | null =>
   subject.kind === 'task' ? subject.name || subject.id || null : null
+
+/** Returns the task in Review that a review item is about. The item's time is that of the move to Review. */
+export const reviewOf = ({ subject, last_at }: Pick<Told, 'subject' | 'last_at'>) => ({
+  id: subject.id,
+  key: subject.name || subject.id,
+  moved_at: last_at,
+})
 
 /** Items of one urgency, in their order. */
 export interface Group {
@@ -168,3 +212,6 @@ export const grouped = (items: readonly Told[]): Group[] =>
     const those = items.filter(i => i.severity === severity)
     return those.length > 0 ? [{ severity, items: those }] : []
   })
+
+/** Returns the agent in a session key. */
+export const agentOf = (key: string): string => /^agent:([^:]+):/i.exec(key)?.[1] ?? ''

@@ -14,6 +14,13 @@ export type ActName =
   | 'openSession'
   | 'stopSession'
   | 'testConnection'
+  | 'allowMore'
+  | 'raiseLimit'
+  | 'keepStopped'
+  | 'message'
+  | 'answer'
+  | 'review'
+  | 'openSpend'
 
 export interface Kind {
   label: string
@@ -28,7 +35,7 @@ export interface Kind {
 
 /** Everything that the dashboard knows about the kinds of items. A new kind needs only an entry here. */
 export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
-  escalation: { label: 'Escalation', icon: 'up', acts: ['decide'] },
+  escalation: { label: 'Escalation', icon: 'flag', acts: ['decide'] },
   old_blocker: { label: 'Old blocker', icon: 'blocked', acts: ['decide'] },
   task_blocked: { label: 'Blocked task', icon: 'blocked', acts: ['decide'], endsWhen: 'the task is unblocked' },
   task_review: {
@@ -39,17 +46,24 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   dispatch_failed: {
     label: 'Dispatch failed',
-    icon: 'tasks',
+    icon: 'warning',
     acts: ['dispatch', 'openRun'],
     failure: true,
     endsWhen: 'the agent finishes a later run',
   },
   job_failed: {
     label: 'Job failed',
-    icon: 'schedules',
+    icon: 'error',
     acts: ['runJob', 'openRun'],
     failure: true,
     endsWhen: 'the next run succeeds',
+  },
+  job_undelivered: {
+    label: 'Answer not delivered',
+    icon: 'schedules',
+    acts: ['openRun'],
+    failure: true,
+    endsWhen: 'a later answer is delivered',
   },
   job_missed: {
     label: 'Job missed',
@@ -64,6 +78,13 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
     acts: ['openSession', 'stopSession'],
     failure: true,
     endsWhen: 'the run ends or is active again',
+  },
+  loop: {
+    label: 'Run in a loop',
+    icon: 'sessions',
+    acts: ['stopSession', 'openSession'],
+    failure: true,
+    endsWhen: 'the run ends',
   },
   standup_failed: {
     label: 'Standup failed',
@@ -86,6 +107,23 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
     failure: true,
     endsWhen: 'the gateway works again',
   },
+  login_ending: { label: 'Login ends', icon: 'link', acts: [], failure: true, endsWhen: 'the login is renewed' },
+  agent_file: {
+    label: 'Agent file too long',
+    icon: 'warning',
+    acts: ['message'],
+    endsWhen: 'the file is shorter than its limit',
+  },
+  model_changed: { label: 'Another model', icon: 'spend', acts: ['openRun'] },
+  limit_reached: {
+    label: 'Limit',
+    icon: 'spend',
+    acts: ['allowMore', 'raiseLimit', 'keepStopped'],
+    endsWhen: 'the period or the run of the limit ends',
+  },
+  spend_unusual: { label: 'Unusual spend', icon: 'spend', acts: ['openSpend'] },
+  approval: { label: 'Approval', icon: 'eye', acts: ['review'], endsWhen: 'someone answers or the request ends' },
+  question: { label: 'Question', icon: 'comment', acts: ['answer'], endsWhen: 'someone answers or the request ends' },
   pairing_pending: {
     label: 'Pairing pending',
     icon: 'link',

@@ -1,17 +1,24 @@
 import { type ReactNode, useMemo, useState } from 'react'
 import { useTaskDialogs } from '../acting/useTaskDialogs'
 import * as clock from '../app/clock'
+import { lazyPart } from '../app/lazy'
 import { useMe, usePeople } from '../app/queries'
 import { useStop } from '../sessions/Stop'
 import { acting } from '../texts/acting'
+import { approvals } from '../texts/approvals'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Dialog } from '../ui/Dialog'
 import type { MenuGroup, MenuItem } from '../ui/Menu'
 import { DecideItem, Resolve, SnoozeUntil } from './ItemDialogs'
-import { type Action, snoozes, type Told, taskOf } from './item'
+import { type Action, agentOf, snoozes, type Told, taskOf } from './item'
 import { useItemAction } from './useItemAction'
 
 const words = inboxWords
+
+// Lazy, because few items are about the gateway.
+const TestConnection = lazyPart(() => import('./TestConnection'), 'TestConnection')
+
+const AskedOf = lazyPart(() => import('./AskedOf'), 'AskedOf')
 
 export interface ItemActions {
   act: (item: Told, action: Action) => void
@@ -25,6 +32,10 @@ export interface ItemActions {
   sendBack: (item: Told) => void
   /** Stops the session that the item is about, after a confirmation. */
   stop: (item: Told) => void
+  /** Tests the connection to the gateway, in a dialog. */
+  test: (item: Told) => void
+  /** Shows an agent's approval or question, in a dialog. */
+  answer: (item: Told) => void
   /** The dialogs that some actions open first. */
   questions: ReactNode
 }
@@ -35,7 +46,7 @@ const dialogs = {
   decide: { title: acting.decide.titleOf, Form: DecideItem },
 } as const
 
-type Question = { what: keyof typeof dialogs; item: Told }
+type Question = { what: keyof typeof dialogs | 'test' | 'answer'; item: Told }
 
 /** Returns the people who can be assigned: active accounts that aren't agents. */
 export function useAssignees(): { id: string; name: string; mine: boolean }[] {
@@ -84,10 +95,26 @@ export function useItemActions(): ItemActions {
       const steps: MenuItem[] = [
         ...(over || item.state === 'acked'
           ? []
-          : [{ id: 'ack', label: words.ack, icon: 'check' as const, onSelect: () => act(item, { do: 'ack' }) }]),
+          : [
+              {
+                id: 'ack',
+                label: words.ack,
+                help: words.ackHelp,
+                icon: 'check' as const,
+                onSelect: () => act(item, { do: 'ack' }),
+              },
+            ]),
         ...(over
           ? []
-          : [{ id: 'resolve', label: words.resolve, icon: 'checks' as const, onSelect: () => resolve(item) }]),
+          : [
+              {
+                id: 'resolve',
+                label: words.resolve,
+                help: words.resolveMeans,
+                icon: 'checks' as const,
+                onSelect: () => resolve(item),
+              },
+            ]),
         ...(item.state === 'open'
           ? []
           : [
@@ -128,7 +155,7 @@ export function useItemActions(): ItemActions {
       else setQuestion({ what: 'decide', item })
     }
     const close = () => setQuestion(null)
-    const asked = (what: Question['what']) => {
+    const asked = (what: keyof typeof dialogs) => {
       const { title, Form } = dialogs[what]
       return (
         <Dialog onClose={close} open={question?.what === what} title={title}>
@@ -141,6 +168,17 @@ export function useItemActions(): ItemActions {
         {asked('snooze')}
         {asked('resolve')}
         {asked('decide')}
+        <Dialog onClose={close} open={question?.what === 'test'} title={words.acts.testConnection} wide>
+          {question?.what === 'test' && <TestConnection />}
+        </Dialog>
+        <Dialog
+          onClose={close}
+          open={question?.what === 'answer'}
+          title={approvals.title[question?.item.kind === 'question' ? 'question' : 'approval']}
+          wide
+        >
+          {question?.what === 'answer' && <AskedOf item={question.item} onDone={close} />}
+        </Dialog>
         {taskDialogs}
         {stopDialog}
       </>
@@ -153,10 +191,9 @@ export function useItemActions(): ItemActions {
       decide,
       sendBack: (item: Told) => askTask('sendBack', taskOf(item) ?? item.subject.id),
       stop: ({ subject }: Told) => askStop({ key: subject.id, label: null, agent_id: agentOf(subject.id) }),
+      test: (item: Told) => setQuestion({ what: 'test', item }),
+      answer: (item: Told) => setQuestion({ what: 'answer', item }),
       questions,
     }
   }, [act, people, question, askTask, taskDialogs, askStop, stopDialog])
 }
-
-/** Returns the agent in a session key. */
-const agentOf = (key: string): string => /^agent:([^:]+):/i.exec(key)?.[1] ?? ''

@@ -8,8 +8,8 @@ import { latest, listQuery } from './queries'
 
 const idOf = (i: Told) => i.id
 
-/** Returns the matching items. New ones wait until the user shows them. `needed` filters further. */
-export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
+/** Returns the matching items as they are now, and their query. `needed` filters further. */
+export function useFitting(filters: Filters, needed?: (item: Told) => boolean) {
   const asked = useInfiniteQuery(listQuery(filters))
   const me = useMe().data?.id
   const people = usePeople()
@@ -20,6 +20,12 @@ export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
     const there = [...rows.values()].filter(i => fits(i, filters, me, people) && (needed?.(i) ?? true))
     return sorted(there, filters.order)
   }, [asked.data, filters, me, people, needed])
+  return { asked, fitting }
+}
+
+/** Returns the matching items like `useFitting`, but new ones wait until the user shows them. */
+export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
+  const { asked, fitting } = useFitting(filters, needed)
   const held = useHeldRows(fitting, idOf, JSON.stringify(filters), asked.isFetchingNextPage)
   return { asked: { ...asked, data: held.rows }, waiting: held.waiting, show: held.show }
 }

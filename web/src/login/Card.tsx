@@ -4,16 +4,17 @@ import { login as loginWords } from '../texts/login'
 import { IconButton } from '../ui/Button'
 import { Field } from '../ui/Field'
 
-/** The layout of the sign-in pages. */
+/** The layout of the sign-in pages: the name and what it is, then the form. */
 export function Card({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <main className="flex min-h-full items-start justify-center bg-panel px-3 py-[12vh]">
+    <main className="flex min-h-full flex-col items-center gap-6 bg-panel px-3 py-8 md:py-[10vh]">
+      <div className="flex flex-col items-center gap-1 text-center">
+        <img alt="" className="mb-2 size-11" src="/favicon.svg" />
+        <p className="font-semibold text-2xl leading-tight tracking-tight">{texts.app.name}</p>
+        <p className="text-soft">{loginWords.tagline}</p>
+      </div>
       <div className="hairline w-full max-w-sm rounded-md bg-ground p-6">
-        <p className="mb-4 flex items-center gap-2 font-semibold text-soft">
-          <img alt="" className="size-5" src="/favicon.svg" />
-          {texts.app.name}
-        </p>
-        <h1 className="mb-4 font-semibold text-xl">{title}</h1>
+        <h1 className="mb-4 font-semibold text-base">{title}</h1>
         {children}
       </div>
     </main>

@@ -1,85 +1,79 @@
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import type { Schemas } from '../api/client'
-import { useTickingHere } from '../app/clock'
 import { cost } from '../app/format'
-import { headline } from '../app/headline'
 import { isNobody, queries } from '../app/queries'
-import { activeRunsQuery, soFar } from '../spend/activeRuns'
+import { WaitsMark } from '../approvals/WaitsMark'
+import { useRepeatingSessions } from '../inbox/useRepeating'
+import { liveQuery } from '../sessions/queries'
+import { lastWords, type Session } from '../sessions/session'
+import { useSessionNames } from '../sessions/useSessionNames'
+import { soFar, useActiveOf } from '../spend/activeRuns'
 import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
 import { Face } from '../ui/Face'
 import { Flash } from '../ui/Flash'
 import { GatewayLine } from '../ui/GatewayLine'
-import { Gauge } from '../ui/Gauge'
+import { Keys } from '../ui/Keys'
 import { State } from '../ui/State'
-import { TextLink } from '../ui/TextLink'
+import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer, Partial } from '../ui/Views'
 import { Card, Nothing } from './Card'
-import { burnQuery, sessionsQuery } from './queries'
-import { burn } from './spend'
+import { todayQuery } from './queries'
 import { isKnown } from './statusFacts'
 import { sessionOf } from './tile'
-import { clock } from './time'
-import { useCurrentTasks } from './useCurrentTasks'
+import { useDay } from './useDay'
 
 const words = nowWords.agents
 
-/** A tile per agent: its current task, last words, context usage, and cost per hour. */
+/** A tile per agent: the run in progress, or else its last result, and what it costs. */
 export function Agents({ className }: { className: string }) {
   const agents = useQuery(queries.agents)
-  const sessions = useQuery(sessionsQuery)
-  const burning = useQuery(burnQuery)
-  const tasks = useCurrentTasks(agents.data ?? [], sessions.error ? [] : (sessions.data ?? []))
+  const live = useQuery(liveQuery)
   const gateway = useQuery(queries.gateway).data
-  const noSessions = sessions.error !== null && gateway?.state === 'connected'
+  // Cached sessions are outdated once the gateway is offline.
+  const sessions = live.error ? undefined : live.data?.rows
+  const shown = useMemo(
+    () => new Map((agents.data ?? []).map(a => [a.agent_id, sessionOf(a.agent_id, sessions ?? [])])),
+    [agents.data, sessions],
+  )
+  const nameOf = useSessionNames(useMemo(() => [...shown.values()].flatMap(s => s?.key ?? []), [shown]))
   return (
     <Card className={className} title={words.title} to={{ path: '/agents', label: words.title }}>
       <GatewayLine>{words.away}</GatewayLine>
-      {noSessions && <Partial>{words.noSessions}</Partial>}
-      {tasks.failed ? <Partial>{words.noTasks}</Partial> : null}
+      {live.error && gateway?.state === 'connected' ? <Partial>{words.noSessions}</Partial> : null}
       <Answer of={agents} rows={3} what={words.what}>
         {list =>
           list.length === 0 ? (
             <Nothing title={isNobody(list, gateway) ? words.none : words.noneKnown}>{words.noneHelp}</Nothing>
           ) : (
-            <ul className="-mr-px -mb-px grid grid-cols-[repeat(auto-fill,minmax(13rem,1fr))]">
+            <ul className="-mr-px -mb-px grid grid-cols-[repeat(auto-fill,minmax(min(21rem,100%),1fr))]">
               {list.map(a => {
-                // Cached sessions are outdated once the gateway is offline.
-                const session = sessions.error ? undefined : sessionOf(a.agent_id, sessions.data ?? [])
+                const session = shown.get(a.agent_id)
                 return (
-                  <li key={a.agent_id} className="flex min-w-0 flex-col gap-1 border-line border-r border-b p-3">
+                  <li key={a.agent_id} className="flex min-w-0 flex-col border-line border-r border-b p-3">
                     <p className="flex items-center gap-2">
                       <Face agent={a.agent_id} name={a.name} />
                       <TextLink
-                        className="min-w-0 truncate font-semibold hover:underline"
+                        className="min-w-0 truncate font-semibold leading-[24px] hover:underline"
                         href={`/agents/${encodeURIComponent(a.agent_id)}`}
                       >
                         <bdi>{a.name}</bdi>
                       </TextLink>
                       <span className="ml-auto shrink-0">
                         <Flash of={a.presence && `${a.presence.state} ${a.presence.stalled}`}>
-                          <Presence of={a} />
+                          <WaitsMark agent={a.agent_id}>
+                            <Presence of={a} />
+                          </WaitsMark>
                         </Flash>
                       </span>
                     </p>
-                    <Work known={tasks.known} of={tasks.of(a)} />
-                    <LastWords of={session} />
-                    <p className="flex flex-wrap justify-between gap-x-2 gap-y-0.5 whitespace-nowrap text-soft text-xs sm:flex-col">
-                      <span className="inline-flex items-center gap-1.5">
-                        <span>{words.context}</span>
-                        <Flash of={session?.context_tokens ?? null}>
-                          <Gauge
-                            label={`${words.context} ${a.name}`}
-                            of={session?.context_limit ?? null}
-                            value={session?.context_tokens ?? null}
-                          />
-                        </Flash>
-                      </span>
-                      <span className="min-h-4">
-                        <Burn agent={a} of={burning} />
-                      </span>
-                    </p>
+                    {session ? (
+                      <Run name={nameOf(session.key).name} of={session} />
+                    ) : (
+                      <p className="text-soft sm:min-h-14">{sessions ? words.noRuns : ''}</p>
+                    )}
+                    <Cost agent={a.agent_id} />
                   </li>
                 )
               })}
@@ -106,62 +100,50 @@ function Presence({ of }: { of: Schemas['Agent'] }) {
   return (
     <State title={p.reason} tone={tone} {...(p.state === 'offline' ? { icon: 'off' as const } : {})}>
       {p.stalled ? words.stalled : words[p.state]}
-      {since && <Age at={since} className="text-soft" />}
+      {since && <Age at={since} className="text-soft" say="for" />}
     </State>
   )
 }
 
-function Work({ of, known }: { of: Schemas['TaskCard'] | undefined; known: boolean }) {
-  if (!of) return <p className="min-h-5 truncate text-soft">{known ? words.noTask : ''}</p>
+/** A run: its title and the agent's last words. */
+function Run({ of, name }: { of: Session; name: string }) {
+  const line = useRepeatingSessions().get(of.key) || lastWords(of)
+  const failed = !of.active && of.status === 'failed'
   return (
-    <p className="flex min-h-5 min-w-0">
-      <Flash className="items-center gap-1.5" of={of.key}>
-        <span className="key shrink-0 text-soft">{of.key}</span>
-        <Link className="min-w-0 truncate hover:underline" search={{ task: of.key }} title={of.title} to="/tasks">
-          <bdi>{of.title}</bdi>
-        </Link>
-      </Flash>
-    </p>
+    <>
+      <p className="flex min-w-0">
+        <TextLink className="min-w-0 truncate leading-[24px] hover:underline" href={sessionHref(of.key)} title={name}>
+          <bdi>
+            <Keys>{name}</Keys>
+          </bdi>
+        </TextLink>
+      </p>
+      <p
+        className={`wrap-anywhere line-clamp-2 text-xs sm:min-h-8 ${failed ? 'text-danger' : 'text-soft'}`}
+        title={line}
+      >
+        <bdi>
+          <Keys>{line}</Keys>
+        </bdi>
+      </p>
+    </>
   )
 }
 
-/** What the agent said last in its session: during a run, its latest words; otherwise, its last result. */
-function LastWords({ of }: { of: Schemas['Session'] | undefined }) {
-  const line = headline(of?.last_message ?? null)
+/** What the agent's runs of today have cost, with those in progress so far. */
+function Cost({ agent }: { agent: string }) {
+  const today = useQuery(todayQuery(useDay())).data
+  const going = useActiveOf(agent)
+  const share = today?.groups.find(g => g.key === agent && !g.rest)
+  const text =
+    share || going.length > 0
+      ? words.today(cost(soFar(going, share)), share?.runs ?? 0, going.length)
+      : today
+        ? words.noneToday
+        : ''
   return (
-    <p className="line-clamp-2 min-h-8 text-soft text-xs" title={line ?? undefined}>
-      <bdi>{line}</bdi>
+    <p className="mt-auto pt-1.5 text-soft text-xs sm:min-h-5.5">
+      <Flash of={text || null}>{text}</Flash>
     </p>
-  )
-}
-
-/** The agent's cost in the last hour, and the cost of its active run so far. */
-function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent: Schemas['Agent'] }) {
-  const { data, dataUpdatedAt } = of
-  const going = useQuery(activeRunsQuery).data?.runs.filter(r => r.agent_id === agent.agent_id) ?? []
-  const hour = useTickingHere(now => {
-    const known = data ? burn(data, agent, dataUpdatedAt, now) : null
-    return known && words.burn(cost(known))
-  })
-  const now = going.length > 0 ? words.burnSoFar(cost(soFar(going))) : null
-  // Empty only while loading for the first time.
-  if (hour === null && now === null) return data || of.error ? <span>{words.burnUnknown}</span> : null
-  return (
-    <span className="inline-flex flex-wrap gap-x-1.5">
-      {hour !== null && (
-        <Flash of={hour}>
-          <span className="whitespace-nowrap" title={words.burnHelp(clock(dataUpdatedAt, undefined))}>
-            {hour}
-          </span>
-        </Flash>
-      )}
-      {now !== null && (
-        <Flash of={now}>
-          <span className="whitespace-nowrap" title={words.burnSoFarHelp}>
-            {now}
-          </span>
-        </Flash>
-      )}
-    </span>
   )
 }

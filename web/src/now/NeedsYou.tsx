@@ -5,7 +5,7 @@ import { useMe } from '../app/queries'
 import { ItemList } from '../inbox/ItemList'
 import { needs, type Told, taskOf } from '../inbox/item'
 import { useItemActions } from '../inbox/useItemActions'
-import { useItems } from '../inbox/useItems'
+import { useFitting, useItems } from '../inbox/useItems'
 import { now as nowWords } from '../texts/now'
 import { Answer, NewRows } from '../ui/Views'
 import { Card, Nothing } from './Card'
@@ -13,8 +13,9 @@ import { Reviews, useReviews } from './Reviews'
 
 const words = nowWords.needs
 /** Maximum number of items, and of reviews, shown. The inbox and the board have the others. */
-const most = 5
+const most = 6
 const filters = {}
+const reviewItems = { kind: 'task_review', state: 'open,acked,snoozed' }
 
 /** The items that need the user, most urgent first, and the tasks in Review, with their actions. */
 export function NeedsYou({ className }: { className: string }) {
@@ -24,8 +25,11 @@ export function NeedsYou({ className }: { className: string }) {
   const me = useMe().data?.id
   const needed = useCallback((i: Told) => needs(i, me), [me])
   const { asked, waiting, show } = useItems(filters, needed)
-  const withItem = new Set(asked.data?.flatMap(i => (i.kind === 'task_review' ? (taskOf(i) ?? []) : [])))
-  const reviews = useReviews(withItem)
+  // Also items that are snoozed, acknowledged, or assigned to someone else: their tasks don't need the user now.
+  const aside = useFitting(reviewItems).fitting?.filter(i => !needed(i))
+  const shown = asked.data?.filter(i => i.kind === 'task_review') ?? []
+  const waitingReviews = useReviews(new Set([...shown, ...(aside ?? [])].flatMap(i => taskOf(i) ?? [])))
+  const reviews = aside ? waitingReviews : []
   return (
     <Card className={className} title={words.title} to={{ path: '/inbox', label: words.toInbox }}>
       <NewRows count={waiting} onShow={show} />

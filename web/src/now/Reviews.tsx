@@ -32,7 +32,7 @@ export function Reviews({ tasks, onSendBack }: { tasks: readonly TaskCard[]; onS
         >
           <div className="flex min-w-0 grow flex-col gap-0.5">
             <Link
-              className="flex min-h-[24px] min-w-0 items-start gap-2 font-medium hover:underline"
+              className="-my-[3px] flex min-w-0 items-start gap-2 py-[3px] font-medium hover:underline"
               search={{ task: t.key }}
               title={t.title}
               to="/tasks"

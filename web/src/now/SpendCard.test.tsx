@@ -86,20 +86,21 @@ it.each([
 })
 
 // The ledger includes a run only when it ends.
-it('what the runs that are going have used so far stands beside what is counted', () => {
+it('the sum includes what active runs have used so far, and says how much', () => {
   show(undefined, [
     { session_key: 'agent:cto:main', cost_usd: '1.2', cost_complete: true },
     { session_key: 'agent:coo:main', cost_usd: null, cost_complete: false },
   ])
-  expect(screen.getByText('+ $1.20 + 1 unpriced')).toBeTruthy()
-  const link = screen.getByRole('link', { name: '2 active runs' })
+  expect(screen.getByText('$1.20 + 1 unpriced')).toBeTruthy()
+  expect(screen.getByText('$5.20 + 1 unpriced')).toBeTruthy()
+  const link = screen.getByRole('link', { name: 'active runs' })
   expect(link.getAttribute('href')).toBe('/sessions?state=active')
 })
 
 it('one of which nobody knows the price is not said to cost nothing, and is a click away', () => {
   show(undefined, [{ session_key: 'agent:coo:main', cost_usd: null, cost_complete: false }])
-  expect(screen.getByText('+ unpriced')).toBeTruthy()
-  expect(screen.getByRole('link', { name: '1 active run' }).getAttribute('href')).toBe('/sessions/agent%3Acoo%3Amain')
+  expect(screen.getByText('unpriced')).toBeTruthy()
+  expect(screen.getByRole('link', { name: 'active runs' }).getAttribute('href')).toBe('/sessions/agent%3Acoo%3Amain')
 })
 
 it('nothing is said of going runs when there is none', () => {

@@ -4,7 +4,10 @@ import { useZone } from '../app/config'
 import { addDays } from '../app/days'
 import { cost, nanos, unknown } from '../app/format'
 import { queries } from '../app/queries'
+import { clock, hourIn } from '../app/time'
 import { ActiveRunsLine } from '../spend/ActiveRunsLine'
+import { activeRunsQuery, soFar } from '../spend/activeRuns'
+import { Headroom } from '../spend/Headroom'
 import { knownOf } from '../spend/ledger'
 import { texts } from '../texts'
 import { now as nowWords } from '../texts/now'
@@ -14,7 +17,6 @@ import { Answer } from '../ui/Views'
 import { Card } from './Card'
 import { todayQuery, weekQuery } from './queries'
 import { awaySince, until } from './spend'
-import { clock, hourIn } from './time'
 import { useDay } from './useDay'
 
 const words = nowWords.money
@@ -23,25 +25,25 @@ const words = nowWords.money
 export function SpendCard({ className }: { className: string }) {
   const day = useDay()
   const today = useQuery(todayQuery(day))
+  const active = useQuery(activeRunsQuery).data?.runs
   return (
     <Card className={className} title={words.title} to={{ path: '/spend', label: texts.app.places.spend }}>
       <Answer of={today} rows={2} what={words.what}>
         {({ total }) => (
-          <div className="flex flex-col gap-2 p-3">
-            <p className="flex flex-wrap items-baseline gap-x-2">
-              <span className="font-semibold text-2xl">{cost(total)}</span>
+          <div className="flex flex-col gap-1 px-3 py-2">
+            <div className="flex flex-wrap items-baseline gap-x-2">
+              <span className="font-semibold text-2xl">{cost(soFar(active ?? [], total))}</span>
               <span className="text-soft">
                 {words.known(total.runs)}
                 {(nanos(total.estimated_usd) ?? 0n) > 0n &&
                   ` · ${cost({ ...total, cost_usd: total.estimated_usd, unpriced_runs: 0 })} ${words.estimated}`}
               </span>
-            </p>
-            <AsOf />
-            {day && <WeekBefore day={day} />}
-            {/* Reserves the line, so that nothing below jumps when runs start or end. */}
-            <div className="min-h-5">
+              {/* Beside the sum, so that nothing below jumps when runs start or end. */}
               <ActiveRunsLine />
             </div>
+            <AsOf />
+            <Headroom />
+            {day && <WeekBefore day={day} />}
           </div>
         )}
       </Answer>
@@ -71,6 +73,8 @@ function WeekBefore({ day }: { day: string }) {
   const zone = useZone()
   const asked = useQuery(weekQuery(day))
   const hour = useTicking(now => hourIn(now, zone))
+  // The hour began at this moment, which the reader's clock shows.
+  const began = useTicking(now => clock(now - Number(clock(now, zone).slice(3)) * 60_000, undefined))
   if (!asked.data) return asked.error ? <p className="text-soft">{words.couldNot}</p> : null
   const { series, total, ledger_begins_at: begins } = asked.data
   const weekday = clock(`${addDays(day, -7)}T12:00:00Z`, 'UTC', 'long')
@@ -80,9 +84,18 @@ function WeekBefore({ day }: { day: string }) {
   const byNow = known === 'all' || known === 'least' ? cost(until(series, hour, zone)) : unknown
   return (
     <p className="text-soft">
-      {words.before(weekday)}: <span className="text-ink">{byNow}</span>{' '}
-      {words.by(`${String(hour).padStart(2, '0')}:00`)}, <span className="text-ink">{cost(total)}</span>{' '}
-      {known === 'part' && begins ? words.since(clock(begins, zone)) : known === 'least' ? words.least : words.whole}
+      {words.before(weekday)}:{' '}
+      {(known !== 'all' || byNow !== cost(total)) && (
+        <>
+          <span className="text-ink">{byNow}</span> {words.by(began)},{' '}
+        </>
+      )}
+      <span className="text-ink">{cost(total)}</span>{' '}
+      {known === 'part' && begins
+        ? words.since(clock(begins, undefined))
+        : known === 'least'
+          ? words.least
+          : words.whole}
     </p>
   )
 }

@@ -1,101 +1,60 @@
-import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
-import { api, take } from '../api/client'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { Fragment, useMemo } from 'react'
 import { useTicking } from '../app/clock'
-import { useZone } from '../app/config'
-import { myZone } from '../app/format'
-import { rereadSoon } from '../app/live/patches'
-import { leads, queries, useMe } from '../app/queries'
+import { dayIn } from '../app/days'
+import { headline } from '../app/headline'
+import { queries, usePeople } from '../app/queries'
+import { clock } from '../app/time'
+import { liveQuery } from '../sessions/queries'
+import { useSessionNames } from '../sessions/useSessionNames'
+import { oneQuery } from '../tasks/queries'
 import { texts } from '../texts'
 import { now as nowWords } from '../texts/now'
-import { Button, IconButton } from '../ui/Button'
 import { Clock } from '../ui/Clock'
-import { saveCsv } from '../ui/csv'
-import { Scroller } from '../ui/Scroller'
-import { type Look, State } from '../ui/State'
-import { say, sayFailed } from '../ui/toast'
+import { Face } from '../ui/Face'
+import { Icon } from '../ui/Icon'
+import { Keys } from '../ui/Keys'
+import { toneText } from '../ui/State'
+import { TextLink } from '../ui/TextLink'
 import { Answer, Partial } from '../ui/Views'
 import { Card, Nothing } from './Card'
-import { mostSlots, runsQuery, slotsQuery } from './queries'
-import { clock, clocks } from './time'
-import {
-  counts,
-  hourOf,
-  isTrouble,
-  type Mark,
-  madeUp,
-  marks,
-  marksOf,
-  type Runs,
-  reach,
-  type Seen,
-  type Shown,
-  type Slot,
-  troublesOf,
-  within,
-} from './timelineSlots'
+import { activityQuery, slotsQuery, standupQuery } from './queries'
+import { hourOf, type Row, timeline } from './timelineRows'
 
-const words = nowWords.runs
+const words = nowWords.timeline
 
-const look: Record<Shown, Look> = {
-  missed: { tone: 'danger', icon: 'blocked' },
-  failed: { tone: 'danger', icon: 'error' },
-  late: { tone: 'attention', icon: 'clock' },
-  unknown: { tone: 'idle', icon: 'off' },
-  running: { tone: 'active', icon: 'pulse' },
-  made_up: { tone: 'active', icon: 'check' },
-  skipped: { tone: 'idle', icon: 'sleep' },
-  on_time: { tone: 'active', icon: 'check' },
-  pending: { tone: 'idle', icon: 'schedules' },
-}
+/** Maximum number of rows after and before now. */
+const mostNext = 3
+const mostPast = 13
 
-const SlotMark = ({ of, n }: { of: Shown; n?: number }) => (
-  <State {...look[of]}>{n === undefined ? words.state[of] : words.counts(n, words.state[of])}</State>
-)
-
-interface Props {
-  className: string
-  table: boolean
-  onTable: (table: boolean) => void
-}
-
-/** The scheduled runs around now, as marks on a timeline or as a table. */
-export function Timeline({ className, table, onTable }: Props) {
-  const hour = useTicking(hourOf)
-  const asked = useQuery(slotsQuery(hour))
-  // Updates every minute, which is as fine as the timeline shows.
+/** What comes next, the nearest first, and what happened in the last hours, the latest first. */
+export function Timeline({ className }: { className: string }) {
+  const events = useQuery(activityQuery)
+  const slots = useQuery(slotsQuery(useTicking(hourOf)))
+  const sessions = useQuery(liveQuery).data
+  const people = usePeople()
+  // Every minute, which is as fine as the rows show.
   const now = useTicking(at => Math.floor(at / 60_000) * 60_000)
-  const slots = useMadeUp(within(asked.data?.slots ?? [], now))
-  const beside = slots.length > 0 && (
-    <>
-      <IconButton
-        aria-pressed={table}
-        className={table ? 'bg-accent-tint text-accent!' : ''}
-        icon="table"
-        label={words.table}
-        onClick={() => onTable(!table)}
-      />
-      {table && <IconButton icon="down" label={words.csv} onClick={() => save(slots)} />}
-    </>
+  const known = useMemo(
+    () => ({
+      slots: slots.data?.slots ?? [],
+      sessions: sessions?.rows ?? [],
+      events: events.data ?? [],
+      people,
+    }),
+    [slots.data, sessions, events.data, people],
   )
+  const { next, past } = useMemo(() => timeline(known, now + 59_999), [known, now])
   return (
-    <Card
-      beside={beside}
-      className={className}
-      title={words.title}
-      to={{ path: '/schedules', label: texts.app.places.schedules }}
-    >
-      <Answer of={asked} rows={2} what={words.what}>
-        {data => (
+    <Card className={className} title={words.title} to={{ path: '/schedules', label: texts.app.places.schedules }}>
+      <Answer of={events} rows={6} what={words.what}>
+        {() => (
           <>
-            {data.cut && <Partial>{words.cut(mostSlots)}</Partial>}
-            {slots.length === 0 ? (
-              <NoRuns />
+            {slots.error ? <Partial>{words.noSlots}</Partial> : null}
+            {next.length + past.length === 0 ? (
+              <Nothing title={words.none}>{words.noneHelp}</Nothing>
             ) : (
-              <>
-                <Marks now={now} slots={slots} />
-                <Troubles slots={slots} />
-                {table && <SlotTable slots={slots} />}
-              </>
+              <Rows next={next.slice(0, mostNext)} now={now} past={past.slice(0, mostPast)} />
             )}
           </>
         )}
@@ -104,201 +63,98 @@ export function Timeline({ className, table, onTable }: Props) {
   )
 }
 
-/** Maximum number of failing jobs to check for a later success. */
-const mostAsked = 20
-
-/** Returns the slots, with failed ones marked as recovered if the job succeeded later. */
-function useMadeUp(slots: readonly Slot[]): Seen[] {
-  const jobs = [...new Set(slots.filter(isTrouble).map(s => s.job_id))].slice(-mostAsked)
-  const asked = useQueries({ queries: jobs.map(runsQuery) })
-  const runs = new Map<string, Runs>(jobs.map((job, i) => [job, asked[i]?.data ?? []]))
-  return madeUp(slots, runs)
-}
-
-function NoRuns() {
-  const gateway = useQuery(queries.gateway).data
-  if (gateway?.state === 'not_configured') return <Nothing title={words.unset}>{words.noneHelp}</Nothing>
-  const known = gateway === undefined || gateway.state === 'connected'
-  return <Nothing title={known ? words.none : words.away}>{words.noneHelp}</Nothing>
-}
-
-const fills: Record<Shown, string> = {
-  missed: 'fill-danger',
-  failed: 'fill-danger',
-  late: 'fill-attention',
-  unknown: 'fill-idle',
-  running: 'fill-active',
-  made_up: 'fill-attention',
-  skipped: 'fill-idle',
-  on_time: 'fill-active',
-  pending: 'fill-transparent stroke-line-strong',
-}
-/** Heights of the marks: problems are taller, so that color isn't needed to see them. */
-const heights: Partial<Record<Shown, number>> = {
-  missed: 40,
-  failed: 40,
-  late: 28,
-  running: 28,
-  made_up: 28,
-  unknown: 12,
-  skipped: 12,
-}
-const usual = 20
-
-const titleOf = (m: Mark, service: string | undefined) =>
-  m.slots
-    .slice(0, 8)
-    .map(s => `${clocks(s.due_at, service)} ${s.name}: ${words.state[s.state]}`)
-    .join('\n') + (m.slots.length > 8 ? `\n+ ${m.slots.length - 8}` : '')
-
-function Marks({ slots, now }: { slots: readonly Seen[]; now: number }) {
-  const zone = useZone()
-  const width = 1000 / marks
-  const sums = counts(slots)
-  const said = sums.map(s => words.counts(s.n, words.state[s.state])).join(', ')
-  const hours = [-12, -6, 0, 6, 12]
+function Rows({ next, past, now }: { next: readonly Row[]; past: readonly Row[]; now: number }) {
+  const keys = useMemo(() => past.flatMap(r => r.session ?? []), [past])
+  const nameOf = useSessionNames(keys)
+  const tasks = useMemo(() => [...new Set(past.flatMap(r => r.task ?? []))], [past])
+  const titles = useQueries({ queries: tasks.map(t => oneQuery(t)), combine: titlesOf })
+  const standup = useQuery(standupQuery).data
+  const summary = standup?.status === 'completed' ? headline(standup.summary) : null
+  const noted = past.find(r => standup && r.href.endsWith(standup.id))?.id
   return (
-    <div className="px-3 pt-3 pb-2">
-      <svg
-        aria-label={`${words.title}, ${words.range}: ${said}`}
-        className="h-11 w-full"
-        preserveAspectRatio="none"
-        role="img"
-        viewBox="0 0 1000 44"
-      >
-        <rect className="fill-hover" height="1" width="1000" y="43" />
-        {marksOf(slots, now).map(m => {
-          const height = heights[m.worst] ?? usual
-          return (
-            <rect
-              key={m.at}
-              className={fills[m.worst]}
-              height={height}
-              vectorEffect="non-scaling-stroke"
-              width={width - 2}
-              x={m.at * width + 1}
-              y={43 - height}
-            >
-              <title>{titleOf(m, zone)}</title>
-            </rect>
-          )
-        })}
-        <line
-          className="stroke-accent"
-          strokeWidth="1.5"
-          vectorEffect="non-scaling-stroke"
-          x1="500"
-          x2="500"
-          y1="0"
-          y2="44"
-        />
-      </svg>
-      <p aria-hidden="true" className="flex justify-between text-soft text-xs" title={myZone()}>
-        {hours.map(h => (
-          <span key={h} className={h === 0 ? 'text-accent' : ''}>
-            {h === 0 ? words.now : clock(now + (h / 12) * reach, undefined)}
-          </span>
-        ))}
-      </p>
-      <p className="mt-1.5 flex flex-wrap gap-x-4 gap-y-0.5 text-xs">
-        {sums.map(s => (
-          <SlotMark key={s.state} n={s.n} of={s.state} />
-        ))}
-      </p>
-    </div>
-  )
-}
-
-const mostTroubles = 3
-
-/** The latest failed or missed runs, each with its reason and a Run now button. */
-function Troubles({ slots }: { slots: readonly Seen[] }) {
-  const list = troublesOf(slots).slice(0, mostTroubles)
-  if (list.length === 0) return null
-  return (
-    <ul className="border-line border-t">
-      {list.map(s => (
-        <li key={s.job_id} className="flex min-h-8 items-center gap-3 px-3 py-1">
-          <span className="flex min-w-0 grow flex-wrap items-center gap-x-3">
-            <SlotMark of={s.state} />
-            <Clock at={s.due_at} className="text-soft">
-              {clock(s.due_at, undefined)}
-            </Clock>
-            <bdi className="font-medium">{s.name}</bdi>
-            <bdi className="wrap-anywhere min-w-0 text-soft">
-              {s.made_up_at ? words.succeeded(clock(s.made_up_at, undefined)) : s.reason}
-            </bdi>
-          </span>
-          {!s.made_up_at && <RunNow slot={s} />}
-        </li>
+    <ol className="py-1">
+      {next.map((r, i) => (
+        <Fragment key={r.id}>
+          {dayOf(r.at) !== dayOf(next[i - 1]?.at ?? 0) && (
+            <li className="px-3 pt-1 pb-0.5 text-soft text-xs">
+              {words.upcoming}, {dayOf(r.at) === dayOf(now) ? texts.app.today : clock(r.at, undefined, 'long')}
+            </li>
+          )}
+          <Line row={r} />
+        </Fragment>
       ))}
-    </ul>
+      <li className="flex items-center gap-2 px-3 py-1 text-accent text-xs">
+        <span className="w-11 shrink-0 font-medium">{clock(now, undefined)}</span>
+        {words.now}
+        <span aria-hidden="true" className="h-px grow bg-accent opacity-40" />
+      </li>
+      {past.map((r, i) => (
+        <Fragment key={r.id}>
+          {dayOf(r.at) !== dayOf(past[i - 1]?.at ?? now) && (
+            <li className="px-3 pt-1.5 pb-0.5 text-soft text-xs">{clock(r.at, undefined, 'long')}</li>
+          )}
+          <Line
+            note={r.id === noted ? summary : null}
+            row={r.session ? { ...r, what: nameOf(r.session).name } : r}
+            title={r.task && titles.get(r.task)}
+          />
+        </Fragment>
+      ))}
+    </ol>
   )
 }
 
-/** The Run now button of a slot. Hidden from users who may not run jobs. */
-function RunNow({ slot }: { slot: Seen }) {
-  const cache = useQueryClient()
-  const me = useMe().data
-  const run = useMutation({
-    mutationFn: () => take(api.POST('/api/v1/agentrt/jobs/{id}/run', { params: { path: { id: slot.job_id } } })),
-    onSuccess: () => {
-      say(words.started(slot.name))
-      rereadSoon(cache, ['now', 'slots'])
-    },
-    onError: err => sayFailed(err),
-  })
-  if (!leads(me)) return null
+const titlesOf = (list: readonly { data: { key: string; title: string } | undefined }[]) =>
+  new Map(list.flatMap(t => (t.data ? [[t.data.key, t.data.title] as const] : [])))
+
+const dayOf = (at: string | number): string => dayIn(typeof at === 'string' ? Date.parse(at) : at, undefined)
+
+interface LineProps {
+  row: Row
+  /** The title of the row's task. */
+  title?: string | undefined
+  note?: string | null
+}
+
+function Line({ row, title, note = null }: LineProps) {
+  const agents = useQuery(queries.agents).data
+  const name = agents?.find(a => a.agent_id === row.agent)?.name ?? row.agent
+  const bad = row.tone === 'danger'
   return (
-    <Button aria-label={words.runNowOf(slot.name)} busy={run.isPending} icon="reload" onClick={() => run.mutate()}>
-      {words.runNow}
-    </Button>
+    <li className="flex items-start gap-2 px-3 py-1" data-tone={row.tone}>
+      <Clock at={row.at} className="w-11 shrink-0 text-soft text-xs leading-5">
+        {clock(row.at, undefined)}
+      </Clock>
+      <Icon className={`mt-[3px] size-3.5 ${toneText(row.tone)}`} name={row.icon} />
+      {row.agent !== null && (
+        <span className="flex" title={name ?? ''}>
+          <Face agent={row.agent} name={name ?? ''} />
+          <span className="sr-only">{name}</span>
+        </span>
+      )}
+      <p className="wrap-anywhere min-w-0 grow leading-5">
+        {row.deed && (
+          <>
+            <span className="text-soft">
+              {row.agent === null && <bdi>{row.who}</bdi>} {row.deed}
+            </span>{' '}
+          </>
+        )}
+        <TextLink className="hover:underline" href={row.href}>
+          <bdi className={row.task ? 'key' : ''}>{row.task ? row.what : <Keys>{row.what}</Keys>}</bdi>{' '}
+          {title && (
+            <bdi>
+              <Keys>{title}</Keys>
+            </bdi>
+          )}
+        </TextLink>{' '}
+        <span className={bad ? 'text-danger' : 'text-soft'}>{row.after}</span>
+        {note && (
+          <bdi className="line-clamp-2 text-soft text-xs">
+            <Keys>{note}</Keys>
+          </bdi>
+        )}
+      </p>
+    </li>
   )
 }
-
-const heads = [words.due, words.job, words.agent, words.stateHead, words.reason]
-
-function SlotTable({ slots }: { slots: readonly Seen[] }) {
-  return (
-    <Scroller className="max-h-80 border-line border-t" label={words.table}>
-      <table className="w-full text-left">
-        <thead className="sticky top-0 bg-panel text-soft text-xs">
-          <tr>
-            {heads.map(h => (
-              <th key={h} className="px-3 py-1.5 font-medium" scope="col">
-                {h}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {slots.map(s => (
-            <tr key={`${s.job_id} ${s.due_at}`} className="border-line border-t">
-              <td className="px-3 py-1 whitespace-nowrap">
-                <Clock at={s.due_at}>{clock(s.due_at, undefined, 'weekday')}</Clock>
-              </td>
-              <td className="wrap-anywhere px-3 py-1">
-                <bdi>{s.name}</bdi>
-              </td>
-              <td className="px-3 py-1">
-                <bdi>{s.agent_id}</bdi>
-              </td>
-              <td className="px-3 py-1">
-                <SlotMark of={s.state} />
-              </td>
-              <td className="wrap-anywhere px-3 py-1 text-soft">
-                <bdi>{s.made_up_at ? words.succeeded(clock(s.made_up_at, undefined)) : s.reason}</bdi>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroller>
-  )
-}
-
-const save = (slots: readonly Seen[]) =>
-  saveCsv('scheduled-runs.csv', [
-    ['due_at', 'job_id', 'job', 'agent_id', 'state', 'reason', 'started_at'],
-    ...slots.map(s => [s.due_at, s.job_id, s.name, s.agent_id, s.state, s.reason, s.started_at ?? '']),
-  ])

@@ -1,4 +1,4 @@
-/** The kinds of events in the activity card. Of changed tasks, it shows only moves. */
+/** The kinds of events on the timeline. Of changed tasks, it shows only moves. */
 export const activityKinds = [
   'task.created',
   'task.changed',
@@ -6,9 +6,6 @@ export const activityKinds = [
   'task.decided',
   'task.approved',
   'task.sent_back',
-  'task.dispatch_ended',
   'standup.completed',
   'standup.failed',
-  'slot.failed',
-  'slot.missed',
 ]

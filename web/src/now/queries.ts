@@ -1,29 +1,16 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { api, nextCursor, take, takePage } from '../api/client'
-import * as clock from '../app/clock'
+import { api, take, takePage } from '../api/client'
+import { countOpenTasks } from '../app/countTasks'
 import { addDays } from '../app/days'
 import { activityKinds } from './activityKinds'
-import { turning } from './failures'
-import { reach, type Slot } from './timelineSlots'
+import { reach, type Slot } from './timelineRows'
 
 const hour = 3_600_000
-
-/** The runtime's sessions, active ones first. Fails with 503 or 504 while the gateway is offline. */
-export const sessionsQuery = queryOptions({
-  queryKey: ['now', 'sessions'],
-  queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/sessions', { params: { query: { limit: 200 } }, signal })),
-})
 
 /** The number of blocked tasks that aren't done, or null if the server doesn't send it. */
 export const blockedQuery = queryOptions({
   queryKey: ['now', 'blocked'],
-  queryFn: async ({ signal }): Promise<number | null> => {
-    const status = ['backlog', 'todo', 'in_progress', 'review'] as ('backlog' | 'todo' | 'in_progress' | 'review')[]
-    const query = { blocked: 'true' as const, status, limit: 1, total: true }
-    const { response } = await api.GET('/api/v1/tasks', { params: { query }, signal })
-    const total = Number(response.headers.get('X-Total-Count') ?? Number.NaN)
-    return Number.isNaN(total) ? null : total
-  },
+  queryFn: ({ signal }) => countOpenTasks({ blocked: 'true' }, signal),
 })
 
 /** The latest standup of any team, or null. */
@@ -57,23 +44,14 @@ export const weekQuery = (day: string | null) =>
     staleTime: hour,
   })
 
-/** The cost of the last hour by agent, refetched when the ledger grows. */
-export const burnQuery = queryOptions({
-  queryKey: ['usage', 'burn'],
-  queryFn: ({ signal }) => {
-    const from = new Date(clock.now() - hour).toISOString()
-    return take(api.GET('/api/v1/usage', { params: { query: { from, group: 'agent' } }, signal }))
-  },
-})
+/** Maximum number of slots to load. */
+const mostSlots = 1000
 
-/** Maximum number of runs on the timeline. */
-export const mostSlots = 2000
-
-/** The past and upcoming runs around an hour. */
+/** The past and upcoming scheduled runs around an hour. */
 export const slotsQuery = (around: number) =>
   queryOptions({
     queryKey: ['now', 'slots', around],
-    queryFn: async ({ signal }): Promise<{ slots: Slot[]; cut: boolean }> => {
+    queryFn: async ({ signal }): Promise<{ slots: Slot[] }> => {
       const from = new Date(around - reach).toISOString()
       const to = new Date(around + reach + hour).toISOString()
       const slots: Slot[] = []
@@ -87,47 +65,12 @@ export const slotsQuery = (around: number) =>
         slots.push(...page.rows)
         cursor = page.next
       } while (cursor && slots.length < mostSlots)
-      return { slots, cut: cursor !== null }
+      return { slots }
     },
     placeholderData: keepPreviousData,
   })
 
-/** The latest runs of a job, to see whether it succeeded later. Refetched with the slots. */
-export const runsQuery = (job: string) =>
-  queryOptions({
-    queryKey: ['now', 'slots', 'runs', job],
-    queryFn: ({ signal }) =>
-      take(api.GET('/api/v1/agentrt/jobs/{id}/runs', { params: { path: { id: job }, query: { limit: 20 } }, signal })),
-  })
-
-/** The inbox events of the last 24 hours, newest first, and whether there are more. */
-export const failuresQuery = queryOptions({
-  queryKey: ['now', 'failures'],
-  queryFn: async ({ signal }) => {
-    const since = new Date(clock.now() - 24 * hour).toISOString()
-    const query = { subject_kind: 'inbox' as const, kind: turning, since, limit: 500 }
-    const { data, response } = await api.GET('/api/v1/activity', { params: { query }, signal })
-    return { events: data ?? [], cut: nextCursor(response) !== null }
-  },
-})
-
-/** Archived sessions whose last run failed in the last 24 hours. Live sessions are archived once they are idle. */
-export const failedRunsQuery = queryOptions({
-  queryKey: ['now', 'failed-runs'],
-  queryFn: async ({ signal }) => {
-    const from = new Date(Date.now() - 24 * hour).toISOString()
-    const pages = await Promise.all(
-      ['failed', 'timeout'].map(status =>
-        takePage(api.GET('/api/v1/sessions', { params: { query: { status, from, limit: 500 } }, signal })),
-      ),
-    )
-    return { sessions: pages.flatMap(p => p.rows), cut: pages.some(p => p.next !== null) }
-  },
-  // Archiving a session, 30 s after its run, has no event.
-  refetchInterval: 60_000,
-})
-
-/** The latest events of the activity card, newest first. */
+/** The latest events of the timeline, newest first. */
 export const activityQuery = queryOptions({
   queryKey: ['now', 'activity'],
   queryFn: ({ signal }) =>

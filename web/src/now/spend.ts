@@ -1,19 +1,12 @@
 import type { Schemas } from '../api/client'
-import { nanos } from '../app/format'
-import { knownOf } from '../spend/ledger'
-import { hourIn } from './time'
+import { nanos, usd } from '../app/format'
+import { hourIn } from '../app/time'
 
 /** The argument type of format.cost. */
 export interface Cost {
   cost_usd: string | null
   unpriced_runs: number
   runs: number
-}
-
-/** Converts nano-dollars to a decimal string. */
-export function usd(n: bigint): string {
-  const size = n < 0n ? -n : n
-  return `${n < 0n ? '-' : ''}${size / 1_000_000_000n}.${String(size % 1_000_000_000n).padStart(9, '0')}`
 }
 
 /** Sums the cost of a day up to an hour. Unpriced hours don't make the sum unknown. */
@@ -44,28 +37,4 @@ export function awaySince(
 ): string | null | undefined {
   if (!gateway || gateway.state === 'not_configured' || gateway.connected_at !== null) return undefined
   return gateway.last_seen_at
-}
-
-const hour = 3_600_000
-
-/**
- * Returns the cost of an agent's runs in the hour before the report. The report is refetched when the ledger grows, so
- * one older than an hour means no cost since. Null means unknown: without a row, the agent had no runs only if the
- * runtime has the agent, the gateway is connected, the ledger covers the hour, and no combined rest hides it. Active
- * runs are not in the ledger yet.
- */
-export function burn(
-  report: Pick<Schemas['UsageReport'], 'from' | 'to' | 'ledger_begins_at' | 'followed_since' | 'groups'>,
-  agent: Pick<Schemas['Agent'], 'agent_id' | 'in_runtime'> & {
-    presence: Pick<Schemas['AgentPresence'], 'state'> | null
-  },
-  readAt: number,
-  now: number,
-): Cost | null {
-  const groups = now - readAt < hour ? report.groups : []
-  const share = groups.find(g => g.key === agent.agent_id && !g.rest)
-  if (share) return share
-  if (agent.presence?.state === 'active') return null
-  if (!agent.in_runtime || knownOf(report, readAt) !== 'all' || groups.some(g => g.rest)) return null
-  return { cost_usd: '0', unpriced_runs: 0, runs: 0 }
 }

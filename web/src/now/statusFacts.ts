@@ -1,8 +1,8 @@
 import type { Schemas } from '../api/client'
 import { dayIn } from '../app/days'
 import { isNobody } from '../app/queries'
+import { clock } from '../app/time'
 import { now as nowWords } from '../texts/now'
-import { clock } from './time'
 
 const words = nowWords
 
@@ -11,21 +11,30 @@ type Agent = Schemas['Agent']
 /** Returns whether the agent's activity is known. */
 export const isKnown = (a: Agent): boolean => a.presence !== null && a.in_runtime !== null
 
-/** Returns how many agents are active. Agents with unknown activity are counted separately. */
+/**
+ * Returns how many agents are active. Unknown activity is counted separately; agents that wait for a person or repeat
+ * themselves are told elsewhere. Empty if there is nothing else to tell.
+ */
 export function agentsFact(
   agents: readonly Agent[] | undefined,
   gateway: Schemas['GatewayStatus'] | undefined,
+  toldElsewhere: (agent: string) => boolean = () => false,
 ): string {
   if (!agents) return words.unknownAgents
   if (isNobody(agents, gateway)) return words.noAgents
   const known = agents.filter(isKnown)
-  if (known.length === 0) return words.unknownAgents
-  const active = known.filter(a => a.presence?.state === 'active')
+  const held = agents.filter(a => a.hold).length
+  const holds = held > 0 ? [words.held(held)] : []
+  if (known.length === 0) return [words.unknownAgents, ...holds].join(', ')
+  const active = known.filter(a => a.presence?.state === 'active' && !toldElsewhere(a.agent_id))
   const stalled = active.filter(a => a.presence?.stalled).length
   const more = [
     ...(stalled > 0 ? [words.stalled(stalled)] : []),
+    ...holds,
     ...(known.length < agents.length ? [words.notKnown(agents.length - known.length)] : []),
   ]
+  const elsewhere = known.some(a => toldElsewhere(a.agent_id))
+  if (active.length + more.length === 0 && elsewhere) return ''
   return words.active(active.length) + (more.length > 0 ? ` (${more.join(', ')})` : '')
 }
 

@@ -1,8 +1,4 @@
-import type { Schemas } from '../api/client'
-import { partsOf } from '../sessions/session'
-
-type Session = Schemas['Session']
-type Task = Schemas['TaskCard']
+import type { Session } from '../sessions/session'
 
 const text = (a: string | null, b: string | null) => (b ?? '').localeCompare(a ?? '')
 
@@ -15,21 +11,4 @@ export function sessionOf(agent: string, sessions: readonly Session[]): Session 
         Number(b.active) - Number(a.active) ||
         (a.active ? text(a.started_at, b.started_at) : text(a.updated_at, b.updated_at)),
     )[0]
-}
-
-/**
- * Returns the task the agent works on: that of its session, else the one it has claimed, else the one it started last.
- */
-export function currentTask(
-  user: string | undefined,
-  tasks: readonly Task[],
-  session: Session | undefined,
-): Task | undefined {
-  const key = session?.active ? partsOf(session.key).task : undefined
-  const going = tasks.filter(t => t.status === 'in_progress')
-  return (
-    going.find(t => t.key === key) ??
-    going.find(t => user !== undefined && t.claim?.by === user) ??
-    going.filter(t => user !== undefined && t.assignee_id === user).sort((a, b) => text(a.moved_at, b.moved_at))[0]
-  )
 }

@@ -1,8 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { teamsQuery } from '../agents/queries'
 import { api, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
+import { myZone } from '../app/format'
+import { useAgentNames } from '../sessions/Bits'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select } from '../ui/Field'
@@ -10,8 +12,9 @@ import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
 import { Answer } from '../ui/Views'
-import { Refused, TimesFields } from './Fields'
+import { Refused } from './Fields'
 import { jobsQuery, standupQuery } from './queries'
+import { Times } from './Times'
 
 const words = scheduleTexts.form
 
@@ -41,9 +44,10 @@ function Teams(props: Props) {
 function Form({ teams, onClose, onDone }: Props & { teams: readonly Schemas['StandupTeam'][] }) {
   const cache = useQueryClient()
   const first = teams.find(t => t.key === 'executive') ?? teams[0]
+  const names = useAgentNames()
   const [team, setTeam] = useState(first?.key ?? 'executive')
   const [expr, setExpr] = useState('0 9 * * 1-5')
-  const [zone, setZone] = useState(first?.timezone ?? '')
+  const [zone, setZone] = useState(myZone)
   const [url, setURL] = useState('')
   const add = useMutation({
     mutationFn: () => {
@@ -65,44 +69,50 @@ function Form({ teams, onClose, onDone }: Props & { teams: readonly Schemas['Sta
     },
   })
   const problem = add.error ? asProblem(add.error) : null
+  const form = useRef<HTMLFormElement>(null)
+  // Otherwise the dialog's close button has the focus.
+  useEffect(() => form.current?.querySelector<HTMLElement>('button')?.focus(), [])
   return (
     <SubmitForm
+      ref={form}
       busy={add.isPending}
       onCancel={onClose}
       onSend={() => !add.isPending && add.mutate()}
-      submit={words.add}
+      submit={words.submitStandup}
     >
-      <p>{words.standupIntro}</p>
+      <p>{words.standupIntro(names.get(teams.find(t => t.key === team)?.facilitator ?? '') || words.facilitator)}</p>
       {teams.length > 1 && (
         <Select
           choices={teams.map(t => ({ value: t.key, label: t.name }))}
           error={problem?.of('team')}
           label={words.team}
-          onChange={e => {
-            setTeam(e.target.value)
-            setZone(teams.find(t => t.key === e.target.value)?.timezone ?? zone)
-          }}
+          onChange={e => setTeam(e.target.value)}
           value={team}
         />
       )}
-      <TimesFields
+      <Times
         errors={{ expr: problem?.of('expr'), zone: problem?.of('timezone') }}
         expr={expr}
-        first
-        onExpr={setExpr}
-        onZone={setZone}
+        onChange={next => {
+          setExpr(next.expr)
+          setZone(next.zone)
+        }}
+        once=""
         zone={zone}
       />
-      <Field
-        error={problem?.of('service_url')}
-        help={scheduleTexts.help.url}
-        label={words.url}
-        maxLength={300}
-        onChange={e => setURL(e.target.value)}
-        placeholder="https://ops.example.com"
-        type="url"
-        value={url}
-      />
+      <details open={problem?.of('service_url') !== undefined}>
+        <summary className="mb-2 w-fit cursor-pointer text-soft hover:text-ink">{words.advanced}</summary>
+        <Field
+          error={problem?.of('service_url')}
+          help={scheduleTexts.help.url}
+          label={words.url}
+          maxLength={300}
+          onChange={e => setURL(e.target.value)}
+          placeholder="https://ops.example.com"
+          type="url"
+          value={url}
+        />
+      </details>
       <Refused problem={problem} />
     </SubmitForm>
   )

@@ -1,80 +1,55 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { schedules as scheduleTexts } from '../texts/schedules'
-import { Age } from '../ui/Age'
 import { State } from '../ui/State'
-import { isFailing, type Job, sorted } from './job'
+import { isFailing, type Job, openMisses } from './job'
 import { dayQuery } from './queries'
 import type { Go, JobSearch } from './search'
 
 const words = scheduleTexts.counts
 
-/** The number of jobs and problems, and the next run. */
+/** The number of jobs and problems. Each count shows the jobs that it counts. */
 export function Counts({ jobs, show, go }: { jobs: readonly Job[]; show: JobSearch['show']; go: Go }) {
   const day = useQuery(dayQuery)
   const failing = jobs.filter(isFailing).length
-  const missed = day.data?.slots.filter(s => s.state === 'missed').length
-  const next = sorted(jobs)[0]
-  const at = next?.next_runs[0]?.at
+  const off = jobs.filter(j => !j.enabled).length
+  const missed = day.data && openMisses(day.data.slots, jobs).length
+  const link = (to: JobSearch['show'], on: boolean, count: ReactNode) =>
+    on ? (
+      <button
+        aria-pressed={show === to}
+        className={`inline-flex h-8 items-center rounded-md border px-2 pointer-coarse:h-10 ${show === to ? 'border-accent bg-accent-tint' : 'border-line hover:bg-hover'}`}
+        onClick={() => go({ show: show === to ? undefined : to })}
+        type="button"
+      >
+        {count}
+      </button>
+    ) : (
+      <span className="px-2">{count}</span>
+    )
   return (
-    <section
-      aria-label={words.label}
-      className="flex shrink-0 flex-wrap items-center gap-x-5 gap-y-1 border-line border-b px-3 py-2"
-    >
-      <span className="font-medium">{words.jobs(jobs.length, jobs.filter(j => j.enabled).length)}</span>
-      <Toggle go={go} on={failing > 0} show={show} to="failing">
-        <State icon={failing > 0 ? 'error' : 'check'} tone={failing > 0 ? 'danger' : 'active'}>
+    <section aria-label={words.label} className="mr-auto flex flex-wrap items-center gap-1">
+      {link(undefined, true, <span className="font-medium">{words.jobs(jobs.length)}</span>)}
+      {link(
+        'failing',
+        failing > 0,
+        <State icon={failing > 0 ? 'error' : 'check'} tone={failing > 0 ? 'danger' : 'done'}>
           {words.failing(failing)}
-        </State>
-      </Toggle>
-      {missed === undefined ? (
-        day.error && <State tone="attention">{words.missedUnknown}</State>
-      ) : (
-        <Toggle go={go} on={missed > 0} show={show} to="missed">
-          <State icon={missed > 0 ? 'close' : 'check'} tone={missed > 0 || day.data?.more ? 'danger' : 'active'}>
-            {words.missed(missed, day.data?.more ?? false)}
-          </State>
-        </Toggle>
+        </State>,
       )}
-      {next && at ? (
-        <span className="flex min-w-0 items-center gap-1.5 text-soft">
-          {words.next}
-          <button
-            className="min-h-6 min-w-0 truncate text-ink hover:underline"
-            onClick={() => go({ job: next.id, form: undefined })}
-            type="button"
-          >
-            <bdi>{next.name}</bdi>
-          </button>
-          <Age at={at} />
-        </span>
-      ) : (
-        <span className="text-soft">{words.noNext}</span>
-      )}
+      {missed === undefined
+        ? day.error && <State tone="attention">{words.missedUnknown}</State>
+        : link(
+            'missed',
+            missed > 0,
+            <State icon={missed > 0 ? 'close' : 'check'} tone={missed > 0 || day.data?.more ? 'danger' : 'done'}>
+              <span>
+                {words.missed(missed, day.data?.more ?? false)}
+                <span className="max-sm:sr-only">{words.inDay}</span>
+              </span>
+            </State>,
+          )}
+      {off > 0 && link('disabled', true, <span className="text-soft">{words.off(off)}</span>)}
     </section>
-  )
-}
-
-interface ToggleProps {
-  /** Whether there is anything to show. */
-  on: boolean
-  to: 'failing' | 'missed'
-  show: JobSearch['show']
-  go: Go
-  children: ReactNode
-}
-
-/** A count that shows only the jobs which it counts. */
-function Toggle({ on, to, show, go, children }: ToggleProps) {
-  if (!on) return children
-  return (
-    <button
-      aria-pressed={show === to}
-      className="min-h-6 rounded-sm hover:underline"
-      onClick={() => go({ show: show === to ? undefined : to })}
-      type="button"
-    >
-      {children}
-    </button>
   )
 }

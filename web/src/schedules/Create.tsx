@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, newKey, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
-import { useZone } from '../app/config'
+import { myZone } from '../app/format'
 import { draftOf, dropDraft, keepDraft } from '../tasks/drafts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { DraftDialog } from '../ui/DraftDialog'
@@ -54,7 +54,6 @@ function isWritten(): boolean {
 
 function Form({ onClose, onDone }: Props) {
   const cache = useQueryClient()
-  const zone = useZone() ?? ''
   const [{ draft, enabled }, setWritten] = useState<Written>(
     () =>
       written() ?? {
@@ -63,9 +62,13 @@ function Form({ onClose, onDone }: Props) {
           description: '',
           agentId: '',
           expr: '0 9 * * 1-5',
-          tz: zone,
+          once: '',
+          tz: myZone(),
           message: '',
           delivery: 'none',
+          taskTitle: '',
+          taskText: '',
+          taskPriority: 'medium',
         },
         enabled: true,
       },
@@ -98,7 +101,7 @@ function Form({ onClose, onDone }: Props) {
       onSend={() => !make.isPending && make.mutate(newOf(draft, enabled))}
       submit={words.submit}
     >
-      <JobFields draft={draft} onChange={next => write({ draft: next, enabled })} problem={problem} />
+      <JobFields draft={draft} onceToo onChange={next => write({ draft: next, enabled })} problem={problem} />
       <label className="flex min-h-6 items-center gap-2">
         <input
           checked={enabled}

@@ -24,12 +24,15 @@ export function Edit({ job, open, onClose }: { job: Job; open: boolean; onClose:
   )
 }
 
-/** Returns the current job from a conflict error, or null. */
-function currentOf(problem: Problem | null): { job: Definition; revision: string } | null {
+/** Returns the current job from a conflict error, or null. The error is about the runtime, which has no task. */
+function currentOf(
+  problem: Problem | null,
+  task: Job['task'],
+): { job: Definition & Pick<Job, 'task'>; revision: string } | null {
   const { current, current_revision: revision } = problem?.facts ?? {}
   if (problem?.code !== 'job_changed' || typeof revision !== 'string') return null
   return typeof current === 'object' && current !== null && 'schedule' in current
-    ? { job: current as Definition, revision }
+    ? { job: { ...(current as Definition), task }, revision }
     : null
 }
 
@@ -57,7 +60,7 @@ function Steps({ job, onClose }: { job: Job; onClose: () => void }) {
     },
   })
   const problem = send.error ? asProblem(send.error) : null
-  const theirs = currentOf(problem)
+  const theirs = currentOf(problem, job.task)
   const changes = diff(base.draft, draft)
   if (theirs) {
     return (

@@ -1,92 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
-import { useId, useState } from 'react'
 import type { Problem } from '../api/problem'
 import { queries } from '../app/queries'
+import { priorityChoices } from '../tasks/taskChoices'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Field, Select, TextArea } from '../ui/Field'
-import { cronWords } from './cron'
 import type { Draft } from './draft'
+import { Times, useErrorOf } from './Times'
 
 const words = scheduleTexts
 const f = words.fields
 
-/** The time zones that this browser supports. The server decides which are valid. */
-const zones = (): string[] => Intl.supportedValuesOf('timeZone')
-
-/** Returns the server's error until the value that it was about is changed. */
-function useErrorOf(value: string, error: string | undefined): string | undefined {
-  const [about, setAbout] = useState({ value, error })
-  if (error !== about.error) setAbout({ value, error })
-  return value === about.value ? error : undefined
-}
-
-interface TimesProps {
-  expr: string
-  zone: string
-  /** Set if the job has a time zone, which can be changed but not removed. */
-  zoned?: boolean
-  /** Whether the expression gets the initial focus. */
-  first?: boolean
-  errors: { expr?: string | undefined; zone?: string | undefined }
-  onExpr: (expr: string) => void
-  onZone: (zone: string) => void
-}
-
-/** The cron expression with its meaning in words, and its time zone. */
-export function TimesFields({ expr, zone, zoned = false, first = false, errors, onExpr, onZone }: TimesProps) {
-  const id = useId()
-  const said = cronWords(expr)
-  const note = expr.trim() === '' ? words.help.expr : said ? `${words.form.reads} ${said}` : words.form.unknownWords
-  return (
-    <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
-      <div className="flex flex-col gap-1">
-        <Field
-          autoComplete="off"
-          autoFocus={first}
-          error={useErrorOf(expr, errors.expr)}
-          label={f.expr}
-          maxLength={500}
-          onChange={e => onExpr(e.target.value)}
-          required
-          spellCheck={false}
-          value={expr}
-        />
-        <p aria-live="polite" className="text-soft text-xs">
-          {note}
-        </p>
-      </div>
-      <div>
-        <Field
-          autoComplete="off"
-          error={useErrorOf(zone, errors.zone)}
-          help={words.help.zone}
-          label={f.zone}
-          list={id}
-          maxLength={64}
-          onChange={e => onZone(e.target.value)}
-          required={zoned}
-          spellCheck={false}
-          value={zone}
-        />
-        <datalist id={id}>
-          {zones().map(z => (
-            <option key={z} value={z} />
-          ))}
-        </datalist>
-      </div>
-    </div>
-  )
-}
-
 interface Props {
   draft: Draft
-  zoned?: boolean // see TimesProps
+  /** See Times. */
+  zoned?: boolean
+  onceToo?: boolean
   problem: Problem | null
   onChange: (draft: Draft) => void
 }
 
 /** The fields of a new or existing job. */
-export function JobFields({ draft, zoned = false, problem, onChange }: Props) {
+export function JobFields({ draft, zoned = false, onceToo = false, problem, onChange }: Props) {
   const agents = useQuery(queries.agents).data?.filter(a => a.in_runtime !== false) ?? []
   const set = (part: Partial<Draft>) => onChange({ ...draft, ...part })
   const known = agents.some(a => a.agent_id === draft.agentId)
@@ -102,15 +36,15 @@ export function JobFields({ draft, zoned = false, problem, onChange }: Props) {
         required
         value={draft.name}
       />
-      <TimesFields
-        errors={{ expr: problem?.of('schedule/expr'), zone: problem?.of('schedule/tz') }}
+      <Times
+        errors={{ expr: problem?.of('schedule/expr') ?? problem?.of('schedule/at'), zone: problem?.of('schedule/tz') }}
         expr={draft.expr}
-        onExpr={expr => set({ expr })}
-        onZone={tz => set({ tz })}
+        onChange={({ zone: tz, ...times }) => set({ ...times, tz })}
+        once={draft.once}
+        onceToo={onceToo}
         zone={draft.tz}
         zoned={zoned}
-      />
-      <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
+      >
         <Select
           choices={[
             ...(known ? [] : [{ value: draft.agentId, label: draft.agentId || '–' }]),
@@ -122,14 +56,7 @@ export function JobFields({ draft, zoned = false, problem, onChange }: Props) {
           required
           value={draft.agentId}
         />
-        <Select
-          choices={(['none', 'announce'] as const).map(d => ({ value: d, label: words.delivery[d] ?? d }))}
-          error={problem?.of('delivery')}
-          label={f.delivery}
-          onChange={e => set({ delivery: e.target.value === 'announce' ? 'announce' : 'none' })}
-          value={draft.delivery}
-        />
-      </div>
+      </Times>
       <TextArea
         error={useErrorOf(draft.message, problem?.of('payload/message'))}
         help={words.help.message}
@@ -137,17 +64,62 @@ export function JobFields({ draft, zoned = false, problem, onChange }: Props) {
         maxLength={20_000}
         onChange={e => set({ message: e.target.value })}
         required
-        rows={6}
+        rows={5}
         value={draft.message}
       />
+      <TaskFields draft={draft} onChange={onChange} problem={problem} />
+      <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
+        <Select
+          choices={(['none', 'announce'] as const).map(d => ({ value: d, label: words.delivery[d] ?? d }))}
+          error={problem?.of('delivery')}
+          label={f.delivery}
+          onChange={e => set({ delivery: e.target.value === 'announce' ? 'announce' : 'none' })}
+          value={draft.delivery}
+        />
+        <Field
+          autoComplete="off"
+          error={problem?.of('description')}
+          label={f.description}
+          maxLength={2000}
+          onChange={e => set({ description: e.target.value })}
+          value={draft.description}
+        />
+      </div>
+    </>
+  )
+}
+
+/** The task that each run makes. */
+function TaskFields({ draft, problem, onChange }: Pick<Props, 'draft' | 'problem' | 'onChange'>) {
+  return (
+    <>
       <Field
         autoComplete="off"
-        error={problem?.of('description')}
-        label={f.description}
-        maxLength={2000}
-        onChange={e => set({ description: e.target.value })}
-        value={draft.description}
+        error={problem?.of('task/title')}
+        help={words.help.task}
+        label={f.task}
+        maxLength={500}
+        onChange={e => onChange({ ...draft, taskTitle: e.target.value })}
+        value={draft.taskTitle}
       />
+      {draft.taskTitle.trim() && (
+        <>
+          <TextArea
+            error={problem?.of('task/description')}
+            label={f.taskText}
+            maxLength={20_000}
+            onChange={e => onChange({ ...draft, taskText: e.target.value })}
+            rows={3}
+            value={draft.taskText}
+          />
+          <Select
+            choices={priorityChoices}
+            label={f.taskPriority}
+            onChange={e => onChange({ ...draft, taskPriority: e.target.value as Draft['taskPriority'] })}
+            value={draft.taskPriority}
+          />
+        </>
+      )}
     </>
   )
 }

@@ -1,20 +1,28 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
-import { myZone } from '../app/format'
+import { Link } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import * as clock from '../app/clock'
+import { money, nanos, shortIn } from '../app/format'
+import { localTimes } from '../app/localTimes'
+import { useAgentNames } from '../sessions/Bits'
+import { limitsQuery } from '../spend/limitQueries'
 import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
+import { Button } from '../ui/Button'
+import { Clock } from '../ui/Clock'
+import { Face } from '../ui/Face'
+import { plainText } from '../ui/plainText'
 import { MenuButton, useSharedMenu } from '../ui/SharedMenu'
 import { State } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
+import { sessionHref, TextLink } from '../ui/TextLink'
 import { useJobActions } from './actions'
-import { costPerRun, type Job, timesText, zoneOf } from './job'
-import { costsQuery } from './queries'
-import { SlotDots } from './SlotDots'
-import { AgentName } from './Small'
+import { costPerMonth, costPerRun, isFailing, type Job, missedSlot, monthOf, timesText, zoneOf, zoneText } from './job'
+import { costsQuery, lastRunQuery, slotsQuery } from './queries'
+import { SlotDots, SlotLegend } from './SlotDots'
 import { Switch } from './Switch'
 import type { Go } from './search'
-import { shortIn } from './times'
 
 const words = scheduleTexts
 const f = words.fields
@@ -26,45 +34,28 @@ interface Props {
   onOpen: (id: string) => void
 }
 
-/** The jobs as a table, by next run. */
+/** The jobs as a table. Cells whose data isn't in the list load it for each row. */
 export function JobTable({ jobs, opened, go, onOpen }: Props) {
-  const { turn, menu, may } = useJobActions(go)
+  const { turn, run, menu, may } = useJobActions(go)
   const [onMenu, shared] = useSharedMenu()
+  // Beside schedules in other time zones, the next runs say that they are in the reader's.
+  const foreign = jobs.some(j => zoneText(j.schedule) !== null)
   // Flexible widths grow in proportion to their minimum, so that the header stays aligned with the rows when both
   // scroll.
   const all = useMemo<TableColumn<Job>[]>(
     () => [
-      {
-        id: 'name',
-        label: f.name,
-        width: 'minmax(10rem,3fr)',
-        cell: j => <bdi className={`font-medium ${j.enabled ? '' : 'text-soft'}`}>{j.name}</bdi>,
-      },
-      { id: 'slots', label: f.slots, width: '12rem', card: 'line', cell: j => <SlotDots job={j} /> },
-      { id: 'last', label: f.last, width: '12rem', card: 'plain', cell: j => <LastRun job={j} /> },
+      { id: 'name', label: f.name, width: 'minmax(14rem,2fr)', cell: j => <Name of={j} /> },
+      { id: 'times', label: f.times, width: 'minmax(11.5rem,2fr)', card: 'plain', cell: j => <Times of={j} /> },
+      { id: 'slots', label: f.slots, width: '13.25rem', card: 'line', cell: j => <SlotDots job={j} /> },
+      { id: 'last', label: f.last, width: 'minmax(15rem,5fr)', card: 'line', cell: j => <LastResult job={j} /> },
       {
         id: 'next',
-        label: f.next,
+        label: foreign ? words.nextMine : f.next,
+        cardLabel: f.next,
         width: '10rem',
-        card: 'none',
-        cell: j => <NextRun job={j} zone={zoneOf(j.schedule)} />,
+        cell: j => <NextRun of={j} />,
       },
-      { id: 'mine', label: f.nextMine, width: '14.75rem', cell: j => <NextRun age job={j} zone={myZone()} /> },
-      {
-        id: 'agent',
-        label: f.agent,
-        width: '6rem',
-        card: 'plain',
-        cell: j => <AgentName id={j.agentId} />,
-      },
-      {
-        id: 'times',
-        label: f.times,
-        width: 'minmax(13rem,3fr)',
-        card: 'plain',
-        cell: j => <Times of={j.schedule} />,
-      },
-      { id: 'cost', label: f.cost, width: '6.25rem', cell: j => <Cost id={j.id} /> },
+      { id: 'cost', label: f.cost, width: '9.5rem', cell: j => <Cost of={j} /> },
       {
         id: 'on',
         label: f.enabled,
@@ -74,6 +65,17 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
           <Switch disabled={!may} label={words.switchLabel(j.name)} on={j.enabled} onChange={on => turn(j, on)} />
         ),
       },
+      ...(may
+        ? [
+            {
+              id: 'run',
+              label: '',
+              width: '7.5rem',
+              card: 'head' as const,
+              cell: (j: Job) => <RunNow job={j} run={run} />,
+            },
+          ]
+        : []),
       {
         id: 'menu',
         label: '',
@@ -81,14 +83,16 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
         cell: j => <MenuButton groups={() => menu(j)} label={words.actions(j.name)} onMenu={onMenu} />,
       },
     ],
-    [may, turn, menu, onMenu],
+    [may, turn, run, menu, onMenu, foreign],
   )
   // Beside an open job there is room only for the essential columns.
   const columns = useMemo(() => (opened ? all.filter(c => beside.includes(c.id)) : all), [all, opened])
   return (
     <>
+      <Legend jobs={jobs} />
       <Table
         columns={columns}
+        height={72}
         idOf={idOf}
         label={texts.app.places.schedules}
         nameOf={j => j.name}
@@ -101,65 +105,166 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
   )
 }
 
-/** The schedule in words, with the expression as tooltip, or the expression where words would be less exact. */
-function Times({ of: s }: { of: Job['schedule'] }) {
-  const text = timesText(s)
+/** What the shapes of the slots mean, and what all jobs cost in a month. */
+function Legend({ jobs }: { jobs: readonly Job[] }) {
+  const groups = useQuery(costsQuery).data?.groups
+  const month = groups && monthOf(jobs, groups)
+  const limit = useQuery(limitsQuery).data?.limits.find(
+    l => l.scope === 'all' && l.measure === 'usd' && l.window === 'month',
+  )
+  const above = month && limit && month.usd > (nanos(limit.allowed) ?? 0n)
   return (
-    <span className="min-w-0 truncate" title={[text, s.expr, s.tz].filter(Boolean).join('\n')}>
-      <span className={text === s.expr ? 'key' : ''}>{text}</span>
-      {s.kind === 'cron' && <bdi className="text-soft text-xs"> {zoneOf(s)}</bdi>}
-    </span>
+    <div className="flex shrink-0 flex-wrap gap-x-4 gap-y-1 border-line border-b px-3 py-1.5 text-soft text-xs">
+      {above && (
+        <p className="-mx-3 -mt-1.5 flex basis-[calc(100%+1.5rem)] flex-wrap gap-x-3 bg-attention-tint px-3 py-1.5 text-attention">
+          {words.allPerMonth(month.text)}, {words.aboveLimit(money(limit.allowed))}{' '}
+          <Link className="underline" search={{ part: 'limits' }} to="/spend">
+            {words.openLimits}
+          </Link>
+        </p>
+      )}
+      <SlotLegend />
+      {month && !above && <span className="ml-auto">{words.allPerMonth(month.text)}</span>}
+    </div>
   )
 }
 
 const idOf = (j: Job) => j.id
-const beside = ['name', 'slots', 'next', 'on', 'menu']
+const beside = ['name', 'last', 'next', 'on', 'menu']
+const lines = 'flex min-w-0 max-w-full flex-col'
+const second = 'truncate text-soft text-xs'
 
-/** The result of the last run, or that it is running. */
-export function LastRun({ job }: { job: Job }) {
-  const s = job.state
-  if (s.runningAt) {
-    return (
-      <span className="inline-flex items-center gap-1.5">
-        <State tone="active">{words.runs.running}</State>
-        <Age at={s.runningAt} className="text-soft text-xs" />
+function Name({ of: j }: { of: Job }) {
+  const agent = useAgentNames().get(j.agentId) || j.agentId
+  return (
+    <span className="flex min-w-0 items-center gap-2.5">
+      <Face agent={j.agentId} name={agent} size="md" />
+      <span className={lines}>
+        <bdi className={`truncate font-medium ${j.enabled ? '' : 'text-soft'}`}>{j.name}</bdi>
+        <bdi className={second}>{agent}</bdi>
       </span>
-    )
-  }
-  if (!s.lastRunAt) return <span className="text-soft">{words.runs.none}</span>
-  const tone = s.lastStatus === 'ok' ? 'active' : s.lastStatus === 'error' ? 'danger' : 'idle'
-  const word = { ok: words.runs.ok, error: words.runs.error, skipped: words.runs.skipped }[s.lastStatus] ?? s.lastStatus
-  return (
-    <span className="inline-flex items-center gap-1.5">
-      <State icon={tone === 'active' ? 'check' : tone === 'danger' ? 'error' : 'sleep'} title={s.lastError} tone={tone}>
-        {word}
-      </State>
-      <Age at={s.lastRunAt} className="text-soft text-xs" />
     </span>
   )
 }
 
-function NextRun({ job, zone, age = false }: { job: Job; zone: string; age?: boolean }) {
-  const at = job.next_runs[0]?.at
-  if (!at) return <span className="text-soft">{job.enabled ? words.state.unknown : words.off}</span>
+/** The schedule in words, with the expression as tooltip, and its time zone unless it is the local one. */
+function Times({ of: { schedule: s } }: { of: Job }) {
+  const text = timesText(s)
   return (
-    <span className="flex min-w-0 items-baseline gap-1.5 whitespace-nowrap" title={zone}>
-      {shortIn(at, zone)}
-      {age && <Age at={at} className="text-soft text-xs" />}
+    <span className="line-clamp-3" title={[text, s.expr, s.tz].filter(Boolean).join('\n')}>
+      <span className={text === s.expr ? 'key' : ''}>{text}</span>{' '}
+      <bdi className="text-soft text-xs sm:block">{zoneText(s)}</bdi>
     </span>
   )
 }
 
-/** The average cost of a run in the last 30 days. */
-export function Cost({ id }: { id: string }) {
+/** The result of the last run with its last words, or the slot that was missed since, and why. */
+export function LastResult({ job, short = false }: { job: Job; short?: boolean }) {
+  const s = job.state
+  const slots = useQuery(slotsQuery(job)).data
+  const ok = s.lastStatus === 'ok' && !short
+  const run = useQuery({ ...lastRunQuery(job.id), enabled: ok }).data
+  const missed = slots && missedSlot(job, slots, clock.now())
+  const text = missed ? localTimes(missed.reason, missed.due_at) : s.lastStatus === 'ok' ? run?.summary : s.lastError
+  if (!s.lastRunAt && !s.runningAt && !missed) return <span className="text-soft">{words.runs.none}</span>
+  const at = s.runningAt ?? missed?.due_at ?? s.lastRunAt
+  return (
+    <span className={`${lines} w-full`}>
+      <span className="flex items-baseline gap-1.5">
+        {s.runningAt ? (
+          <State tone="active">{words.runs.running}</State>
+        ) : missed ? (
+          <State icon="close" tone="danger">
+            {words.runs.missed}
+          </State>
+        ) : (
+          <RunMark of={s.lastStatus} />
+        )}
+        {at && (
+          <span className="text-soft text-xs">
+            {s.runningAt ? words.since : ''} <Age at={at} /> {s.runningAt ? '' : words.ago}
+          </span>
+        )}
+        {!s.runningAt && !missed && !short && s.lastStatus === 'error' && <OpenRun job={job} />}
+      </span>
+      {text && !short && !s.runningAt && (
+        <bdi className="wrap-anywhere line-clamp-2 text-soft text-xs" title={text}>
+          {plainText(text)}
+        </bdi>
+      )}
+    </span>
+  )
+}
+
+/** A link to the transcript of the last run. */
+function OpenRun({ job }: { job: Job }) {
+  const key = useQuery(lastRunQuery(job.id)).data?.session_key
+  if (!key) return null
+  return (
+    <TextLink className="text-accent text-xs hover:underline" href={sessionHref(key)}>
+      {words.openRun}
+    </TextLink>
+  )
+}
+
+/** The result of a run. */
+export function RunMark({ of }: { of: string }) {
+  const tone = of === 'ok' ? 'done' : of === 'error' ? 'danger' : 'idle'
+  return (
+    <State tone={tone}>{{ ok: words.runs.ok, error: words.runs.error, skipped: words.runs.skipped }[of] ?? of}</State>
+  )
+}
+
+/** The next run in the local time zone; the job's is in the tooltip. */
+export function NextRun({ of: j }: { of: Job }) {
+  const at = j.next_runs[0]?.at
+  if (!at) return <span className="text-soft">{j.enabled ? words.state.unknown : words.off}</span>
+  return (
+    <span className={`${lines} whitespace-nowrap`}>
+      <Clock at={at} zone={zoneOf(j.schedule)}>
+        {shortIn(at)}
+      </Clock>
+      <Age at={at} className={second} />
+    </span>
+  )
+}
+
+/** The average cost of a run in the last 30 days, and what that is in a month. */
+export function Cost({ of: j }: { of: Job }) {
   const asked = useQuery(costsQuery)
   if (!asked.data) return <span className="text-soft">{asked.error ? words.state.unknown : ''}</span>
-  const share = asked.data.groups.find(g => g.key === id && !g.rest)
+  const share = asked.data.groups.find(g => g.key === j.id && !g.rest)
   // The job may be part of the combined rest.
-  const hidden = !share && asked.data.groups.some(g => g.rest)
+  if (!share && asked.data.groups.some(g => g.rest)) return <span className="text-soft">{words.state.unknown}</span>
+  const month = costPerMonth(share, j.next_runs)
   return (
-    <span className="whitespace-nowrap" title={words.costNote}>
-      {hidden ? words.state.unknown : costPerRun(share)}
+    <span className={`${lines} whitespace-nowrap`} title={words.costNote}>
+      <span>
+        {costPerRun(share)} {share && <span className="text-soft text-xs">{words.perRun}</span>}
+      </span>
+      {month && <span className={second}>{words.perMonth(month)}</span>}
     </span>
+  )
+}
+
+/** Starts the job, and is busy until the runtime has accepted it. */
+export function RunNow({ job, run }: { job: Job; run: (job: Job) => Promise<unknown> }) {
+  const [busy, setBusy] = useState(false)
+  return (
+    <Button
+      aria-label={`${words.runNow}: ${job.name}`}
+      busy={busy}
+      disabled={job.state.runningAt !== null}
+      icon="play"
+      look={isFailing(job) ? 'primary' : 'plain'}
+      onClick={() => {
+        setBusy(true)
+        void run(job).finally(() => setBusy(false))
+      }}
+    >
+      {/* A row that is a card has little room. */}
+      <span className="in-[[role=row]]:max-sm:hidden">{words.runNow}</span>
+      <span className="hidden in-[[role=row]]:max-sm:inline">{words.run}</span>
+    </Button>
   )
 }

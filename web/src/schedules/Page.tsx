@@ -15,10 +15,9 @@ import { Icon } from '../ui/Icon'
 import { useHeldRows } from '../ui/useHeldRows'
 import { Answer, Empty, NewRows, NoneFit, Partial } from '../ui/Views'
 import { AddStandup } from './AddStandup'
-import { Counts } from './Counts'
 import { Create } from './Create'
 import { JobTable } from './JobTable'
-import { fits, type Job, sorted } from './job'
+import { fits, type Job, openMisses, sorted } from './job'
 import { Panel } from './Panel'
 import { dayQuery, jobsQuery } from './queries'
 import type { Go, JobSearch } from './search'
@@ -84,7 +83,7 @@ export function SchedulesPage() {
           go={go}
           id={search.job}
           onClose={close}
-          tab={search.tab ?? 'next'}
+          tab={search.tab ?? 'runs'}
         />
       )}
       {!unset && (
@@ -138,15 +137,17 @@ function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
   const { q, agent, show } = search
   const day = useQuery(dayQuery).data
   const fitting = useMemo(() => {
-    const missed = new Set(day?.slots.filter(s => s.state === 'missed').map(s => s.job_id))
-    return sorted(jobs.filter(j => fits(j, { q, agent, show }, missed)))
+    const missed = new Set(openMisses(day?.slots ?? [], jobs).map(s => s.job_id))
+    return sorted(
+      jobs.filter(j => fits(j, { q, agent, show }, missed)),
+      missed,
+    )
   }, [jobs, q, agent, show, day])
   const held = useHeldRows(fitting, idOf, `${q} ${agent} ${show}`, false)
   const old = jobs.find(j => !j.live)
   const rows = held.rows ?? fitting
   return (
     <>
-      <Counts go={go} jobs={jobs} show={show} />
       <Toolbar go={go} jobs={jobs} may={may} search={search} />
       {old && (
         <Partial>

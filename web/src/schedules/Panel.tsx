@@ -1,22 +1,25 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { Problem } from '../api/problem'
+import * as clock from '../app/clock'
+import { shortIn } from '../app/format'
+import { localTimes } from '../app/localTimes'
 import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
 import { Button, IconButton } from '../ui/Button'
+import { Icon } from '../ui/Icon'
+import { Markdown } from '../ui/Markdown'
 import { Menu } from '../ui/Menu'
 import { SidePanel } from '../ui/SidePanel'
-import { State } from '../ui/State'
 import { Tabs } from '../ui/Tabs'
+import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { useJobActions } from './actions'
 import { Definition } from './Definition'
 import { Edit } from './Edit'
-import { Cost, LastRun } from './JobTable'
-import { isStandupJob, type Job } from './job'
-import { NextRuns } from './NextRuns'
-import { jobQuery } from './queries'
+import { LastResult, RunNow } from './JobTable'
+import { isStandupJob, type Job, missedSlot } from './job'
+import { jobQuery, lastRunQuery, slotsQuery } from './queries'
 import { Remove } from './Remove'
 import { Runs } from './Runs'
 import { Slots } from './Slots'
@@ -87,7 +90,6 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
 }
 
 function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
-  const cron = job.schedule.kind === 'cron'
   return (
     <div className="flex flex-col gap-4">
       <div>
@@ -106,8 +108,8 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
         </Partial>
       )}
       <Verbs go={go} job={job} />
-      <Health job={job} />
-      {!cron && (
+      <Trouble job={job} />
+      {job.schedule.kind !== 'cron' && (
         <p className="hairline rounded-md bg-panel px-3 py-2">
           {words.notEdited(words.kinds[job.schedule.kind] ?? job.schedule.kind)}
         </p>
@@ -118,9 +120,8 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
         label={job.name}
         onChange={next => go({ tab: next }, true)}
         tabs={[
-          { id: 'next', label: words.tabs.next, panel: () => <NextRuns job={job} /> },
-          { id: 'slots', label: words.tabs.slots, panel: () => <Slots job={job} /> },
           { id: 'runs', label: words.tabs.runs, panel: () => <Runs job={job} /> },
+          { id: 'slots', label: words.tabs.slots, panel: () => <Slots job={job} /> },
         ]}
         value={tab}
       />
@@ -131,20 +132,13 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
 /** The actions of a job. */
 function Verbs({ job, go }: { job: Job; go: Go }) {
   const { turn, run, may } = useJobActions(go)
-  const [busy, setBusy] = useState(false)
-  const start = () => {
-    setBusy(true)
-    void run(job).finally(() => setBusy(false))
-  }
   return (
     <div className="flex flex-wrap items-center gap-2">
       <Switch disabled={!may} label={words.switchLabel(job.name)} on={job.enabled} onChange={on => turn(job, on)} />
       <span className="mr-auto">{job.enabled ? words.filters.enabled : words.filters.disabled}</span>
       {may ? (
         <>
-          <Button busy={busy} icon="pulse" onClick={start}>
-            {words.runNow}
-          </Button>
+          <RunNow job={job} run={run} />
           {job.schedule.kind === 'cron' && (
             <Button icon="pencil" onClick={() => go({ form: 'edit' })}>
               {words.edit}
@@ -158,29 +152,34 @@ function Verbs({ job, go }: { job: Job; go: Go }) {
   )
 }
 
-/** The last run, the cost, and whether missed runs are detected. */
-function Health({ job }: { job: Job }) {
+/** Why the job failed or missed its last slot; otherwise its last result. */
+function Trouble({ job }: { job: Job }) {
+  const slots = useQuery(slotsQuery(job)).data
+  const run = useQuery(lastRunQuery(job.id)).data
+  const missed = slots && missedSlot(job, slots, clock.now())
+  const failed = job.state.consecutiveErrors > 0
+  if (!missed && !failed) return <LastResult job={job} short />
+  const at = missed ? missed.due_at : job.state.lastRunAt
   return (
-    <div className="flex flex-col gap-1">
-      <p className="flex flex-wrap items-center gap-x-4 gap-y-1">
-        <LastRun job={job} />
-        <span className="text-soft">
-          {words.fields.cost}: <Cost id={job.id} />
-        </span>
-      </p>
-      {job.state.consecutiveErrors > 0 && (
-        <p className="wrap-anywhere">
-          <State tone="danger">{words.failingTimes(job.state.consecutiveErrors)}</State>{' '}
-          <bdi className="text-soft">{job.state.lastError}</bdi>
+    <section aria-label={words.trouble} className="flex gap-2 rounded-md bg-danger-tint px-3 py-2">
+      <Icon className="mt-px text-danger" name="error" />
+      <div className="min-w-0">
+        <p className="font-medium text-danger">
+          {missed ? words.missedAt(shortIn(missed.due_at)) : words.failingTimes(job.state.consecutiveErrors)}
+          {at && (
+            <span className="font-normal text-xs">
+              {' · '}
+              <Age at={at} /> {words.ago}
+            </span>
+          )}
         </p>
-      )}
-      {job.watched ? (
-        <p className="text-soft">{words.watched}</p>
-      ) : (
-        <p className="text-attention">
-          {words.unwatched} {job.unwatched_because}
-        </p>
-      )}
-    </div>
+        <Markdown text={missed ? localTimes(missed.reason, missed.due_at) : job.state.lastError} />
+        {!missed && run?.session_key && (
+          <TextLink className="text-accent underline" href={sessionHref(run.session_key)}>
+            {words.openRun}
+          </TextLink>
+        )}
+      </div>
+    </section>
   )
 }

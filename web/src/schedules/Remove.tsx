@@ -1,10 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { api } from '../api/client'
 import { asProblem } from '../api/problem'
-import { texts } from '../texts'
 import { schedules as scheduleTexts } from '../texts/schedules'
-import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
+import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Refused } from './Fields'
 import type { Job } from './job'
@@ -43,7 +42,13 @@ export function Remove({ job, open, onClose, onGone }: Props) {
   }
   return (
     <Dialog onClose={close} open={open} title={words.title(job.name)}>
-      <div className="flex flex-col gap-3">
+      <SubmitForm
+        busy={remove.isPending}
+        look="danger"
+        onCancel={close}
+        onSend={() => remove.mutate()}
+        submit={words.confirm}
+      >
         <p>{words.text}</p>
         {problem?.code === 'job_changed' ? (
           <p className="text-attention" role="alert">
@@ -52,15 +57,7 @@ export function Remove({ job, open, onClose, onGone }: Props) {
         ) : (
           <Refused problem={problem} />
         )}
-        <div className="flex flex-wrap justify-end gap-2">
-          <Button autoFocus look="quiet" onClick={close}>
-            {texts.ui.cancel}
-          </Button>
-          <Button busy={remove.isPending} look="danger" onClick={() => remove.mutate()}>
-            {words.confirm}
-          </Button>
-        </div>
-      </div>
+      </SubmitForm>
     </Dialog>
   )
 }

@@ -1,13 +1,15 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { span } from '../app/format'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { money, span } from '../app/format'
 import { schedules as scheduleTexts } from '../texts/schedules'
-import { Age } from '../ui/Age'
+import { Clock } from '../ui/Clock'
 import { LoadMore } from '../ui/LoadMore'
-import { Chip, State } from '../ui/State'
+import { Markdown } from '../ui/Markdown'
+import { Chip } from '../ui/State'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer } from '../ui/Views'
+import { RunMark } from './JobTable'
 import type { Job, Run } from './job'
-import { runsQuery } from './queries'
+import { runsQuery, sessionCostsQuery } from './queries'
 
 const words = scheduleTexts
 
@@ -37,30 +39,29 @@ export function Runs({ job }: { job: Job }) {
 }
 
 function Row({ run }: { run: Run }) {
-  const tone = run.status === 'ok' ? 'active' : run.status === 'error' ? 'danger' : 'idle'
-  const word = { ok: words.runs.ok, error: words.runs.error, skipped: words.runs.skipped }[run.status] ?? run.status
+  const costs = useQuery(sessionCostsQuery).data
+  const cost = run.session_key && costs?.groups.find(g => g.key === run.session_key)?.cost_usd
   const text = run.error || run.summary
   return (
     <>
       <p className="flex flex-wrap items-center gap-x-3">
-        <State icon={tone === 'active' ? 'check' : tone === 'danger' ? 'error' : 'sleep'} tone={tone}>
-          <bdi>{word}</bdi>
-        </State>
-        <Age at={run.started_at} />
+        <RunMark of={run.status} />
+        <Clock at={run.started_at} />
         <span className="text-soft text-xs">
-          {words.took} {span(Date.parse(run.ended_at) - Date.parse(run.started_at))}
+          {span(Date.parse(run.ended_at) - Date.parse(run.started_at))}
+          {cost && ` · ${money(cost)}`}
         </span>
         {run.manual && <Chip>{words.manual}</Chip>}
         {run.session_key && (
           <span className="ml-auto">
-            <TextLink href={sessionHref(run.session_key)}>{words.readSession}</TextLink>
+            <TextLink href={sessionHref(run.session_key)}>{words.openRun}</TextLink>
           </span>
         )}
       </p>
       {text && (
-        <p className={`wrap-anywhere line-clamp-3 ${run.error ? 'text-danger' : 'text-soft'}`}>
-          <bdi>{text}</bdi>
-        </p>
+        <div className={`line-clamp-3 ${run.error ? 'text-danger' : 'text-soft'}`}>
+          <Markdown text={text} />
+        </div>
       )}
     </>
   )

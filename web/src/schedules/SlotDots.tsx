@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import * as clock from '../app/clock'
+import { shortIn } from '../app/format'
+import { localTimes } from '../app/localTimes'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import type { IconName } from '../ui/Icon'
 import { State, type Tone } from '../ui/State'
 import type { Job } from './job'
-import { zoneOf } from './job'
 import { shownSlots, slotsQuery } from './queries'
 import { lastSlots, type Slot, slotWords } from './slots'
-import { shortIn } from './times'
 
 const words = scheduleTexts
 
@@ -70,6 +70,27 @@ export const SlotMark = ({ of }: { of: Slot['state'] }) => (
   </State>
 )
 
+const Shape = ({ of: look }: { of: Look }) => (
+  <path
+    d={look.shape}
+    fill={look.filled ? 'currentColor' : 'none'}
+    stroke="currentColor"
+    strokeLinecap="round"
+    strokeWidth="1.5"
+  />
+)
+
+/** What the shapes mean. */
+export const SlotLegend = () =>
+  (['on_time', 'late', 'missed', 'failed'] as const).map(state => (
+    <span className="inline-flex items-center gap-1.5" key={state}>
+      <svg aria-hidden="true" className={slotLooks[state].ink} height="10" viewBox="0 0 10 10" width="10">
+        <Shape of={slotLooks[state]} />
+      </svg>
+      {words.state[state]}
+    </span>
+  ))
+
 /** The last slots of a job as a row of shapes. Its label has the counts; the panel shows them as a table. */
 export function SlotDots({ job }: { job: Job }) {
   const asked = useQuery(slotsQuery(job))
@@ -80,19 +101,15 @@ export function SlotDots({ job }: { job: Job }) {
       <span className="skeleton h-3 w-32" />
     )
   const slots = lastSlots(asked.data, shownSlots, clock.now())
-  return slots.length === 0 ? (
-    <span className="text-soft text-xs">{words.noSlots}</span>
-  ) : (
-    <DotRow slots={slots} zone={zoneOf(job.schedule)} />
-  )
+  return slots.length === 0 ? <span className="text-soft text-xs">{words.noSlots}</span> : <DotRow slots={slots} />
 }
 
 /** Slots as shapes, newest on the right. */
-export function DotRow({ slots, zone }: { slots: readonly Slot[]; zone: string }) {
+export function DotRow({ slots }: { slots: readonly Slot[] }) {
   return (
     <svg
       aria-label={words.slotsAre(slotWords(slots))}
-      className="h-2.5 shrink-0"
+      className="shrink-0"
       height="10"
       role="img"
       viewBox={`0 0 ${shownSlots * 12} 10`}
@@ -103,15 +120,9 @@ export function DotRow({ slots, zone }: { slots: readonly Slot[]; zone: string }
         const left = (shownSlots - slots.length + i) * 12
         return (
           <g key={s.due_at} className={look.ink} transform={`translate(${left} 0)`}>
-            <title>{`${shortIn(s.due_at, zone)}: ${words.state[s.state]}${s.reason ? `. ${s.reason}` : ''}`}</title>
+            <title>{`${shortIn(s.due_at)}: ${words.state[s.state]}${s.reason ? `. ${localTimes(s.reason, s.due_at)}` : ''}`}</title>
             <rect fill="transparent" height="10" width="12" x="-1" />
-            <path
-              d={look.shape}
-              fill={look.filled ? 'currentColor' : 'none'}
-              stroke="currentColor"
-              strokeLinecap="round"
-              strokeWidth="1.5"
-            />
+            <Shape of={look} />
           </g>
         )
       })}

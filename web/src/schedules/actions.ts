@@ -45,7 +45,7 @@ export function useJobActions(go: Go) {
     const menu = (job: Job): MenuGroup[] => [
       {
         items: [
-          { id: 'run', label: words.runNow, icon: 'pulse', disabled: !may, onSelect: () => void run(job) },
+          { id: 'run', label: words.runNow, icon: 'play', disabled: !may, onSelect: () => void run(job) },
           {
             id: 'edit',
             label: words.edit,

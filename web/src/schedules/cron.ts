@@ -29,6 +29,18 @@ function weekday(text: string): number | null {
   return at >= 0 ? at : plain(0, 7)(text)
 }
 
+/** Returns the value of a field that is one minute, or null. */
+export const minuteOf = plain(0, 59)
+/** Returns the value of a field that is one hour, or null. */
+export const hourOf = plain(0, 23)
+
+/** Returns the weekdays of a field in ascending order, 0 for Sunday, or null. */
+export function weekdaysOf(field: string): number[] | null {
+  if (field === '*') return [0, 1, 2, 3, 4, 5, 6]
+  const all = numbers(field, weekday)
+  return all && [...new Set(all.map(d => d % 7))].sort((a, b) => a - b)
+}
+
 const listed = (parts: readonly string[]): string =>
   parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} ${words.and} ${parts.at(-1)}`
 
@@ -42,9 +54,8 @@ function days(dom: string, month: string, dow: string): string | null {
   }
   // If both are restricted, either one suffices, which the raw expression shows best.
   if (dom !== '*') return null
-  const all = numbers(dow, weekday)
-  if (!all) return null
-  const set = [...new Set(all.map(d => d % 7))].sort((a, b) => a - b)
+  const set = weekdaysOf(dow)
+  if (!set) return null
   if (set.length === 7) return words.daily
   if (set.join() === '1,2,3,4,5') return words.weekdays
   if (set.join() === '0,6') return words.weekends
@@ -65,9 +76,9 @@ export function cronWords(expr: string): string | null {
     if (minute === '*') return words.everyMinute + ofDays
     // Steps that don't divide the hour restart each hour, so "every 7 minutes" would be wrong.
     if (minutes > 0 && 60 % minutes === 0) return words.everyMinutes(minutes) + ofDays
-    return plain(0, 59)(minute) === null ? null : words.everyHour(two(Number(minute))) + ofDays
+    return minuteOf(minute) === null ? null : words.everyHour(two(Number(minute))) + ofDays
   }
-  if (plain(0, 59)(minute) === null) return null
+  if (minuteOf(minute) === null) return null
   const hours = Number(step.exec(hour)?.[1])
   if (hours > 0 && 24 % hours === 0) return words.everyHours(hours, two(Number(minute))) + ofDays
   const clock = (h: number) => `${two(h)}:${two(Number(minute))}`
@@ -77,7 +88,7 @@ export function cronWords(expr: string): string | null {
     if (by === 0 || from >= to || to > 23) return null
     return words.within(by, clock(from), clock(to - ((to - from) % by))) + ofDays
   }
-  const all = numbers(hour, plain(0, 23))
+  const all = numbers(hour, hourOf)
   if (!all) return null
   if (all.length > 4) {
     const [first = 0] = all

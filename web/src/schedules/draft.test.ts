@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { changeOf, type Draft, diff, diffLines, draftOf, isBegun, newOf, rebase } from './draft'
-import type { Definition } from './job'
+import type { Definition, Job } from './job'
 
 const was: Draft = {
   name: 'report',
   description: '',
   agentId: 'cto',
   expr: '0 9 * * 1-5',
+  once: '',
   tz: 'Europe/Berlin',
   message: 'Write the report.',
   delivery: 'none',
+  taskTitle: '',
+  taskText: '',
+  taskPriority: 'medium',
 }
 
 // The review must show exactly the changes that are sent.
@@ -32,6 +36,17 @@ describe('the difference of a job', () => {
   })
   it('sends the expression along with another zone, because the two belong together', () =>
     expect(changeOf(was, { ...was, tz: 'UTC' }, 'r').schedule).toEqual({ expr: '0 9 * * 1-5', tz: 'UTC' }))
+  it('sends the task of each run whole, or null once its title is empty', () => {
+    const has: Draft = { ...was, taskTitle: 'Report', taskText: 'Numbers.', taskPriority: 'high' }
+    expect(changeOf(was, { ...was, taskText: 'Without a title' }, 'r')).toEqual({ configRevision: 'r' })
+    expect(changeOf(has, { ...has, taskText: 'More' }, 'r').task).toEqual({
+      title: 'Report',
+      description: 'More',
+      priority: 'high',
+    })
+    expect(changeOf(has, { ...has, taskTitle: ' ' }, 'r').task).toBeNull()
+    expect(newOf(has, true).task).toEqual({ title: 'Report', description: 'Numbers.', priority: 'high' })
+  })
   it('reads a job as it is', () => {
     const job = {
       name: 'report',
@@ -40,7 +55,8 @@ describe('the difference of a job', () => {
       schedule: { kind: 'cron', expr: '0 9 * * 1-5', tz: 'Europe/Berlin' },
       payload: { kind: 'agentTurn', message: 'Write the report.' },
       delivery: { mode: 'none' },
-    } as Definition
+      task: null,
+    } as Definition & Pick<Job, 'task'>
     expect(draftOf(job)).toEqual(was)
   })
   it('leaves out what a new job need not say', () =>
@@ -51,6 +67,11 @@ describe('the difference of a job', () => {
       schedule: { expr: '0 9 * * 1-5' },
       payload: { message: 'Write the report.' },
       delivery: { mode: 'none' },
+    }))
+  it('of a job that runs once is a moment instead of an expression', () =>
+    expect(newOf({ ...was, once: '2026-12-02T09:00' }, true).schedule).toEqual({
+      kind: 'at',
+      at: '2026-12-02T08:00:00.000Z',
     }))
 })
 

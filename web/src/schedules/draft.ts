@@ -1,6 +1,8 @@
 import type { Schemas } from '../api/client'
+import { myZone } from '../app/format'
 import { schedules as scheduleTexts } from '../texts/schedules'
-import type { Definition } from './job'
+import { instantIn } from '../ui/zones'
+import type { Definition, Job } from './job'
 
 /** The form data of a job. */
 export interface Draft {
@@ -8,9 +10,15 @@ export interface Draft {
   description: string
   agentId: string
   expr: string
+  /** The local time in `tz` of a job that runs once: 2026-12-02T09:00. Otherwise empty. */
+  once: string
   tz: string
   message: string
   delivery: 'none' | 'announce'
+  /** The title of the task that each run makes; empty for none. */
+  taskTitle: string
+  taskText: string
+  taskPriority: NonNullable<Job['task']>['priority'] & string
 }
 
 const f = scheduleTexts.fields
@@ -20,20 +28,28 @@ const fieldWords = {
   description: f.description,
   agentId: f.agent,
   expr: f.expr,
+  once: scheduleTexts.times.forms.once,
   tz: f.zone,
   message: f.message,
   delivery: f.delivery,
+  taskTitle: f.task,
+  taskText: f.taskText,
+  taskPriority: f.taskPriority,
 } as const satisfies Record<keyof Draft, string>
 
 /** Converts a job to form data. A delivery mode that the form doesn't offer is left unchanged. */
-export const draftOf = (j: Definition): Draft => ({
+export const draftOf = (j: Definition & Pick<Job, 'task'>): Draft => ({
   name: j.name,
   description: j.description,
   agentId: j.agentId,
   expr: j.schedule.expr ?? '',
+  once: '',
   tz: j.schedule.tz ?? '',
   message: j.payload.message,
   delivery: j.delivery.mode === 'announce' ? 'announce' : 'none',
+  taskTitle: j.task?.title ?? '',
+  taskText: j.task?.description ?? '',
+  taskPriority: j.task?.priority ?? 'medium',
 })
 
 /** A changed field. */
@@ -51,7 +67,14 @@ const tidy = (d: Draft): Draft => ({
   expr: d.expr.trim().split(/\s+/).join(' '),
   tz: d.tz.trim(),
   message: d.message.trim(),
+  taskTitle: d.taskTitle.trim(),
+  taskText: d.taskTitle.trim() && d.taskText.trim(),
+  taskPriority: d.taskTitle.trim() ? d.taskPriority : 'medium',
 })
+
+/** Returns the task that each run makes, or null. */
+const taskOf = (d: Draft): Job['task'] =>
+  d.taskTitle ? { title: d.taskTitle, description: d.taskText, priority: d.taskPriority } : null
 
 /** Returns the changed fields. Surrounding white space doesn't count. */
 export function diff(was: Draft, wanted: Draft): Difference[] {
@@ -80,11 +103,13 @@ export function changeOf(was: Draft, wanted: Draft, revision: string): Schemas['
     ...(fields.has('expr') || fields.has('tz') ? { schedule: { expr: to.expr, ...(to.tz ? { tz: to.tz } : {}) } } : {}),
     ...(fields.has('message') ? { payload: { message: to.message } } : {}),
     ...(fields.has('delivery') ? { delivery: { mode: to.delivery } } : {}),
+    ...((['taskTitle', 'taskText', 'taskPriority'] as const).some(t => fields.has(t)) ? { task: taskOf(to) } : {}),
   }
 }
 
 /** Returns whether the form has text that would be lost. Selections don't count. */
-export const isBegun = (d: Draft): boolean => [d.name, d.message, d.description].some(text => text.trim() !== '')
+export const isBegun = (d: Draft): boolean =>
+  [d.name, d.message, d.description, d.taskTitle].some(text => text.trim() !== '')
 
 /** Returns the request body for a new job. */
 export function newOf(d: Draft, enabled: boolean): Schemas['ScheduleDraft'] {
@@ -93,10 +118,13 @@ export function newOf(d: Draft, enabled: boolean): Schemas['ScheduleDraft'] {
     name: to.name,
     agentId: to.agentId,
     enabled,
-    schedule: { expr: to.expr, ...(to.tz ? { tz: to.tz } : {}) },
+    schedule: to.once
+      ? { kind: 'at', at: instantIn(to.once, to.tz || myZone()) }
+      : { expr: to.expr, ...(to.tz ? { tz: to.tz } : {}) },
     payload: { message: to.message },
     delivery: { mode: to.delivery },
     ...(to.description ? { description: to.description } : {}),
+    ...(to.taskTitle ? { task: taskOf(to) } : {}),
   }
 }
 

@@ -1,5 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { costPerRun, fits, isStandupJob, type Job, sorted, teamOf } from './job'
+import { myZone } from '../app/format'
+import {
+  costPerMonth,
+  costPerRun,
+  fits,
+  isStandupJob,
+  type Job,
+  missedSlot,
+  monthOf,
+  openMisses,
+  sorted,
+  teamOf,
+  zoneText,
+} from './job'
 import { lastSlots, type Slot, slotWords } from './slots'
 import { spanOf } from './span'
 
@@ -49,13 +62,40 @@ describe('slots', () => {
 
 describe('what a run costs', () => {
   const share = (cost_usd: string | null, runs: number, unpriced_runs = 0) => ({ cost_usd, runs, unpriced_runs })
+  const daily = Array.from({ length: 10 }, (_, i) => ({ at: `2026-12-${i + 10}T09:00:00Z`, local: '' }))
   it('is the mean of those with a price; nobody knows a price that there is not', () => {
     expect(costPerRun(share('1', 4))).toBe('$0.25')
     expect(costPerRun(share('1', 4, 2))).toBe('$0.50')
-    expect(costPerRun(share('0.000000004', 4))).toBe('<$0.0001')
+    expect(costPerRun(share('0.000000004', 4))).toBe('<$0.01')
     expect(costPerRun(share(null, 4, 4))).toBe('unpriced')
     expect(costPerRun(share('0', 0))).toBe('no runs')
     expect(costPerRun(undefined)).toBe('no runs')
+  })
+  it('in a month follows from how often the next ones come', () => {
+    expect(costPerMonth(share('1', 4), daily)).toBe('$7.61')
+    expect(costPerMonth(share('1', 4), daily.slice(0, 1))).toBeNull()
+    expect(costPerMonth(share(null, 4, 4), daily)).toBeNull()
+    expect(costPerMonth(undefined, daily)).toBeNull()
+  })
+  it('counts full days of a job that pauses at night, and full weeks of one that pauses on weekends', () => {
+    const at = (d: number, h: number) => ({
+      at: `2026-12-${d}T${String(h).padStart(2, '0')}:30:00Z`,
+      local: `2026-12-${d}T${String(h).padStart(2, '0')}:30:00Z`,
+    })
+    const hours = [5, 8, 11, 14, 17]
+    const nightly = [...hours.map(h => at(10, h)), ...hours.map(h => at(11, h))]
+    expect(costPerMonth(share('1', 4), nightly)).toBe('$38.05')
+    const weekdays = [10, 11, 14, 15, 16, 17, 18, 21, 22, 23].map(d => at(d, 9))
+    expect(costPerMonth(share('1', 4), weekdays)).toBe('$5.44')
+  })
+  it('is the sum for several jobs, without those whose cost is unknown', () => {
+    const jobs = ['a', 'b', 'new'].map(id => job({ id, next_runs: daily }))
+    const groups = [
+      { key: 'a', ...share('1', 4) },
+      { key: 'b', ...share('2', 4) },
+    ]
+    expect(monthOf(jobs, groups)?.text).toBe('$22.83')
+    expect(monthOf(jobs.slice(0, 1), groups)).toBeNull()
   })
 })
 
@@ -72,13 +112,45 @@ describe('jobs', () => {
     // A disabled job isn't failing, whatever it did before.
     expect(fits(job({ enabled: false, state: { consecutiveErrors: 2 } }), { show: 'failing' }, none)).toBe(false)
   })
-  it('stand in the order in which they run; those that do not come last', () => {
+  it('stand in the order in which they run, those with trouble first, and those that do not come last', () => {
     const list = [
       job({ name: 'off' }),
       job({ name: 'b', next_runs: [{ at: '2026-11-21' }] }),
       job({ name: 'a', next_runs: [{ at: '2026-11-20' }] }),
+      job({ id: 'm', name: 'missed', next_runs: [{ at: '2026-11-22' }] }),
+      job({ name: 'failing', state: { consecutiveErrors: 1 } }),
     ]
-    expect(sorted(list).map(j => j.name)).toEqual(['a', 'b', 'off'])
+    expect(sorted(list, new Set(['m'])).map(j => j.name)).toEqual(['failing', 'missed', 'a', 'b', 'off'])
+  })
+  // The count must agree with the inbox, whose item resolves itself when a run succeeds.
+  it('that missed a slot count until they succeed', () => {
+    const slots = [slot('2026-11-20T09:00:00Z', 'missed'), slot('2026-11-20T08:00:00Z', 'failed')].map(s => ({
+      ...s,
+      job_id: 'j',
+    }))
+    const ran = (lastStatus: string, lastRunAt: string) => [job({ state: { lastStatus, lastRunAt } })]
+    expect(openMisses(slots, ran('ok', '2026-11-20T07:00:00Z'))).toEqual([slots[0]])
+    expect(openMisses(slots, ran('error', '2026-11-20T09:30:00Z'))).toEqual([slots[0]])
+    expect(openMisses(slots, ran('ok', '2026-11-20T09:30:00Z'))).toEqual([])
+    expect(openMisses(slots, [])).toEqual([slots[0]])
+  })
+  it('missed their last slot only if they have not run since', () => {
+    const now = Date.parse('2026-11-20T10:00:00Z')
+    const slots = [slot('2026-11-19T09:00:00Z', 'on_time'), slot('2026-11-20T09:00:00Z', 'missed')]
+    const ran = (lastRunAt: string | null) => job({ state: { consecutiveErrors: 0, lastRunAt } })
+    expect(missedSlot(ran('2026-11-19T09:00:00Z'), slots, now)).toBe(slots[1])
+    expect(missedSlot(ran(null), slots, now)).toBe(slots[1])
+    expect(missedSlot(ran('2026-11-20T09:30:00Z'), slots, now)).toBeNull()
+    // The count is of 24 hours, so an older one must not stand under "None missed".
+    expect(missedSlot(ran(null), slots, now + 86_400_000)).toBeNull()
+    expect(missedSlot(ran(null), slots, now - 7_200_000)).toBeNull()
+    expect(missedSlot(ran(null), [...slots, slot('2026-11-20T11:00:00Z', 'pending')], now)).toBe(slots[1])
+  })
+  it('name their time zone, also if only the runtime knows it', () => {
+    expect(zoneText({ kind: 'cron', expr: '0 9 * * *', tz: 'Pacific/Apia' })).toBe('in Pacific/Apia')
+    expect(zoneText({ kind: 'cron', expr: '0 9 * * *' })).toContain('host')
+    expect(zoneText({ kind: 'cron', expr: '0 9 * * *', tz: myZone() })).toBeNull()
+    expect(zoneText({ kind: 'every', everyMs: 1 })).toBeNull()
   })
   it('that start standups are known by their names', () => {
     expect([isStandupJob('daily-standup'), isStandupJob('daily-standup-growth'), isStandupJob('standup')]).toEqual([

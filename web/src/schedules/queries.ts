@@ -78,18 +78,48 @@ export const dayQuery = queryOptions({
 
 export const runsQuery = (id: string) =>
   infiniteQueryOptions({
-    queryKey: ['schedules', 'runs', id],
+    queryKey: ['schedules', 'runs', id, 'all'],
     queryFn: ({ pageParam, signal }): Promise<Page<Run>> => {
-      const query = { limit: 50, ...(pageParam ? { cursor: pageParam } : {}) }
+      const query = { limit: 20, ...(pageParam ? { cursor: pageParam } : {}) }
       return takePage<Run>(api.GET('/api/v1/agentrt/jobs/{id}/runs', { params: { path: { id }, query }, signal }))
     },
     initialPageParam: null as string | null,
     getNextPageParam: last => last.next,
   })
 
+/** The latest run of a job, or null. */
+export const lastRunQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['schedules', 'runs', id, 'last'],
+    queryFn: async ({ signal }): Promise<Run | null> => {
+      const params = { path: { id }, query: { limit: 1 } }
+      return (await takePage<Run>(api.GET('/api/v1/agentrt/jobs/{id}/runs', { params, signal }))).rows[0] ?? null
+    },
+  })
+
+/** The next times of an expression, or why it is invalid. Waits until typing pauses. */
+export const previewQuery = (expr: string, tz: string) =>
+  queryOptions({
+    queryKey: ['schedules', 'preview', expr, tz],
+    queryFn: async ({ signal }) => {
+      await new Promise(done => setTimeout(done, 150))
+      signal.throwIfAborted()
+      const query = { expr, ...(tz ? { tz } : {}) }
+      return take(api.GET('/api/v1/agentrt/next-runs', { params: { query }, signal }))
+    },
+    enabled: expr.trim() !== '',
+    placeholderData: was => was,
+  })
+
+/** The cost of each session in the last 30 days. */
+export const sessionCostsQuery = queryOptions({
+  queryKey: ['schedules', 'costs', 'sessions'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/usage', { params: { query: { group: 'session' } }, signal })),
+})
+
 /** The cost of each job in the last 30 days. */
 export const costsQuery = queryOptions({
-  queryKey: ['schedules', 'costs'],
+  queryKey: ['schedules', 'costs', 'jobs'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/usage', { params: { query: { group: 'job' } }, signal })),
 })
 

@@ -1,6 +1,6 @@
 import { params, searchParam, textParam, wordParam } from '../app/searchParams'
 
-export const tabs = ['next', 'slots', 'runs'] as const
+export const tabs = ['runs', 'slots'] as const
 export const shows = ['enabled', 'disabled', 'failing', 'missed'] as const
 
 /** Reads the search parameters of the schedules page. */

@@ -1,12 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import type { Schemas } from '../api/client'
 import { useTicking } from '../app/clock'
 import { age, money, tokens, unknown } from '../app/format'
 import { queries } from '../app/queries'
 import { sessions as sessionsWords } from '../texts/sessions'
+import { Icon, type IconName } from '../ui/Icon'
 import { Badge, type Look, State } from '../ui/State'
-import { type Archived, nameOf, partsOf, type Session, type Standing, standing } from './session'
+import { canonical } from './liveSessions'
+import { mainAgentOf } from './outbox'
+import { type Archived, agentOf, nameOf, partsOf, type Session, type Standing, standing } from './session'
 
 const words = sessionsWords
 
@@ -47,28 +51,12 @@ export function EndMark({ of: a }: { of: Archived }) {
   return <State tone="idle">{words.archive.ended[a.ended ?? ''] ?? a.ended}</State>
 }
 
-/** The session's name, and the start of its last message if there is room. */
-export function NameAndLast({ of: s }: { of: Session | Archived }) {
-  return (
-    <span className="flex min-w-0 items-baseline gap-2">
-      <bdi className="max-w-full shrink-0 truncate font-medium xl:max-w-64" title={s.key}>
-        {nameOf(s)}
-      </bdi>
-      {s.last_message && (
-        <bdi aria-hidden="true" className="hidden min-w-0 truncate text-soft text-xs xl:inline" title={s.last_message}>
-          {s.last_message}
-        </bdi>
-      )}
-    </span>
-  )
-}
-
 export const kindName = (kind: string | null): string => (kind ? (words.kind[kind] ?? kind) : words.kindUnknown)
 
 /** Returns the names of the agents by ID. */
 export function useAgentNames(): ReadonlyMap<string, string> {
   const agents = useQuery(queries.agents).data
-  return new Map(agents?.map(a => [a.agent_id, a.name]))
+  return useMemo(() => new Map(agents?.map(a => [a.agent_id, a.name])), [agents])
 }
 
 export const modelName = (model: string | null): string =>
@@ -83,7 +71,7 @@ export function TokensOf({ of, none }: { of: Schemas['SessionTokens'] | null; no
 export function costOf(s: Session | Archived): string {
   if (s.cost_usd === null) {
     if (s.cost_complete === false) return words.unpriced
-    // A live session is still running; the cost of an archived one is final.
+    // The cost of a live session is counted after each step; that of an archived one is final.
     return 'archived_at' in s ? unknown : words.counting
   }
   return s.cost_complete === false ? words.partlyPriced(money(s.cost_usd)) : money(s.cost_usd)
@@ -94,8 +82,69 @@ export function TaskLink({ of }: { of: string }) {
   const { task } = partsOf(of)
   if (!task) return null
   return (
-    <Link className="key text-accent underline" search={{ task }} to="/tasks">
+    <Link className="key text-accent hover:underline" search={{ task }} to="/tasks">
       {task}
+    </Link>
+  )
+}
+
+const icons: Record<string, IconName> = {
+  task: 'tasks',
+  standup: 'standups',
+  cron: 'schedules',
+  dashboard: 'user',
+  main: 'comment',
+  subagent: 'dependency',
+  heartbeat: 'pulse',
+}
+
+interface Started {
+  of: Pick<Session, 'key' | 'kind' | 'parent_key'>
+  /** Returns the key or archive ID under which a session can be opened, and its name; undefined if nothing has it. */
+  find: (key: string) => { to: string; name: string } | undefined
+}
+
+/** What started a session: a task, a schedule, a standup, a person's message, or another session. */
+export function StartedBy({ of: s, find }: Started) {
+  const { task, standup, job } = partsOf(s.key)
+  const kind = s.parent_key ? 'subagent' : (s.kind ?? '')
+  return (
+    <span className="inline-flex min-w-0 max-w-full items-center gap-1 text-soft [&_a]:leading-[24px]">
+      <Icon className="size-3.5" name={icons[kind] ?? 'sessions'} />
+      <span className="sr-only">{words.startedBy.label} </span>
+      {s.parent_key ? (
+        <Parent find={find} of={s.parent_key} />
+      ) : task ? (
+        <TaskLink of={s.key} />
+      ) : standup ? (
+        <Link className="truncate text-accent hover:underline" search={{ day: standup }} to="/standups">
+          {words.startedBy.kinds.standup}
+        </Link>
+      ) : job ? (
+        <Link className="truncate text-accent hover:underline" search={{ job }} to="/schedules">
+          {words.startedBy.kinds.cron}
+        </Link>
+      ) : (
+        <bdi className="truncate">{words.startedBy.kinds[kind] ?? kindName(s.kind)}</bdi>
+      )}
+    </span>
+  )
+}
+
+function Parent({ of: key, find }: { of: string; find: Started['find'] }) {
+  const found = find(canonical(key))
+  const name = found?.name ?? nameOf({ key, label: null, agent_id: agentOf(key) })
+  // The page of a main session exists without the session.
+  const to = found?.to ?? (mainAgentOf(key) ? canonical(key) : null)
+  if (to === null)
+    return (
+      <bdi className="truncate" title={words.startedBy.gone}>
+        {name}
+      </bdi>
+    )
+  return (
+    <Link className="truncate text-accent hover:underline" params={{ key: to }} to="/sessions/$key">
+      <bdi>{name}</bdi>
     </Link>
   )
 }

@@ -44,7 +44,16 @@ afterEach(() => {
 function Conversation({ of: key, away = false }: { of: string; away?: boolean }) {
   outbox = useOutbox(key)
   return (
-    <Composer active={false} agent="CTO" away={away} focus={false} last={null} onFocused={() => {}} outbox={outbox} />
+    <Composer
+      active={false}
+      agent="CTO"
+      away={away}
+      focus={false}
+      last={null}
+      of="agent:cto:main"
+      onFocused={() => {}}
+      outbox={outbox}
+    />
   )
 }
 

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { Problem } from '../api/problem'
 import { leads, useMe } from '../app/queries'
+import { draftOf, useDraft } from '../tasks/drafts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
@@ -10,6 +11,8 @@ const words = sessionsWords
 const w = words.send
 
 interface Props {
+  /** The session's key. The text is kept as a draft of it until it is sent. */
+  of: string
   outbox: Outbox
   /** The agent's name. */
   agent: string | undefined
@@ -23,10 +26,10 @@ interface Props {
 }
 
 /** Writes messages to a session. The transcript shows each one at once. */
-export function Composer({ outbox, agent, active, away, last, focus, onFocused }: Props) {
+export function Composer({ of: key, outbox, agent, active, away, last, focus, onFocused }: Props) {
   const me = useMe().data
   const name = agent ?? w.agent
-  const [text, setText] = useState('')
+  const [text, setText] = useDraft('message', key)
   const [refused, setRefused] = useState<Problem | null>(null)
   const field = useRef<HTMLTextAreaElement>(null)
   const may = me !== undefined && leads(me)
@@ -45,11 +48,11 @@ export function Composer({ outbox, agent, active, away, last, focus, onFocused }
     const problem = await outbox.send(said, me.name, last)
     if (!problem?.of('text')) return
     setRefused(problem)
-    setText(now => now || said)
+    if (draftOf('message', key) === '') setText(said)
   }
   return (
     <form
-      className="flex shrink-0 items-end gap-2 border-line border-t px-3 py-2"
+      className="flex w-full max-w-page shrink-0 items-end gap-2 px-3 py-2"
       onSubmit={e => {
         e.preventDefault()
         void send()
@@ -58,7 +61,18 @@ export function Composer({ outbox, agent, active, away, last, focus, onFocused }
       {/* Never disabled: it would lose the focus, and further typing would trigger shortcuts. */}
       <TextArea
         className="grow"
-        help={away ? w.away : active ? w.working(agent) : w.help}
+        help={
+          away ? (
+            w.away
+          ) : active ? (
+            w.working(agent)
+          ) : (
+            <>
+              <span className="pointer-coarse:hidden">{w.keys}</span>
+              {w.help}
+            </>
+          )
+        }
         hideLabel
         label={w.label(name)}
         maxLength={20_000}
@@ -71,6 +85,7 @@ export function Composer({ outbox, agent, active, away, last, focus, onFocused }
         placeholder={w.label(name)}
         ref={field}
         rows={2}
+        data-composer=""
         value={text}
         {...(refused ? { error: refused.of('text') } : {})}
       />

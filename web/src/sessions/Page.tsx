@@ -6,9 +6,10 @@ import { useTitle } from '../app/title'
 import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
-import { History } from './History'
-import { Live } from './Live'
+import { Archive } from './Archive'
+
 import { jobNamesQuery, liveQuery } from './queries'
+import { Recent } from './Recent'
 import type { Go, SessionsSearch } from './search'
 import { Toolbar } from './Toolbar'
 
@@ -32,7 +33,7 @@ export function SessionsPage() {
     <div className="flex h-full min-h-0 flex-col">
       <h2 className="sr-only">{words.view[view]}</h2>
       <Toolbar go={go} search={search} view={view} />
-      {view === 'live' ? <Live go={go} search={search} /> : <History go={go} search={search} />}
+      {view === 'live' ? <Recent go={go} search={search} /> : <Archive go={go} search={search} />}
     </div>
   )
 }

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useCallback, useEffect, useState } from 'react'
+import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { Schemas } from '../api/client'
 import { asProblem } from '../api/problem'
 import { followSession } from '../app/live'
 import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
+import { Waiting } from '../approvals/Waiting'
 import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
@@ -17,8 +18,9 @@ import { Composer } from './Composer'
 import { canonical } from './liveSessions'
 import { isSame, mainAgentOf, useOutbox } from './outbox'
 import { archivedQuery, oneQuery, saidQuery, versionsQuery } from './queries'
-import { ArchivedFacts, LiveFacts, NewFacts } from './SessionHeader'
+import { ArchivedFacts, type Counted, LiveFacts, NewFacts } from './SessionHeader'
 import { isArchiveId, nameOf } from './session'
+import { stepsOf, turnsOf } from './steps'
 import { TranscriptView } from './TranscriptView'
 import type { Transcript } from './transcript'
 import { isAway, Unavailable, UnavailableLine } from './Unavailable'
@@ -38,17 +40,21 @@ export function SessionPage() {
   )
 }
 
-/** The search parameters: the open step, and whether the overview is a table. */
+/** The open step, which is a search parameter. */
 function useOpenStep() {
-  const { step, strip } = sessionRoute.useSearch()
+  const { step } = sessionRoute.useSearch()
   const navigate = useNavigate({ from: '/sessions/$key' })
   return {
     step,
-    table: strip === 'table',
     onStep: (next: string | undefined) => void navigate({ search: was => ({ ...was, step: next }), replace: true }),
-    onTable: (show: boolean) =>
-      void navigate({ search: was => ({ ...was, strip: show ? 'table' : undefined }), replace: true }),
   }
+}
+
+/** Counts what a whole transcript tells about its session. */
+function countedOf(t: Transcript | undefined): Counted {
+  if (!t || t.older !== null) return { messages: null, worked: null }
+  const turns = [...turnsOf(stepsOf(t.rows)).values()]
+  return { messages: t.rows.length, worked: turns.reduce((sum, turn) => sum + (turn.ms ?? 0), 0) || null }
 }
 
 const newTranscript: Transcript = { rows: [], waiting: [], older: null }
@@ -86,6 +92,7 @@ function useSends(key: string, transcript: Transcript | undefined) {
 function LiveSession({ of: key }: { of: string }) {
   const one = useQuery(oneQuery(key))
   const said = useQuery({ ...saidQuery(key), enabled: one.data !== undefined })
+  const counted = useMemo(() => countedOf(said.data), [said.data])
   const agents = useAgentNames()
   const owner = useMainAgent(key)
   const outbox = useSends(key, said.data)
@@ -117,7 +124,11 @@ function LiveSession({ of: key }: { of: string }) {
   )
   return (
     <div className="flex h-full min-h-0 flex-col">
-      {session ? <LiveFacts away={away || gone} session={session} /> : <NewFacts agent={name ?? key} of={key} />}
+      {session ? (
+        <LiveFacts away={away || gone} counted={counted} session={session} />
+      ) : (
+        <NewFacts agent={name ?? key} of={key} />
+      )}
       {away && <UnavailableLine />}
       {gone && <Partial>{words.archive.gone}</Partial>}
       {session && one.error && !gone ? <Stale error={one.error} since={one.dataUpdatedAt} /> : null}
@@ -128,11 +139,15 @@ function LiveSession({ of: key }: { of: string }) {
       ) : (
         show(newTranscript, words.called.main)
       )}
+      <div className="max-h-[50%] shrink-0 overflow-y-auto px-4 py-2 empty:hidden">
+        <Waiting about={{ session_key: key }} />
+      </div>
       <Composer
         active={session?.active ?? false}
         agent={name}
         away={away || gone}
         last={said.data?.rows.at(-1)?.at ?? null}
+        of={key}
         outbox={outbox}
         {...compose}
       />
@@ -157,6 +172,7 @@ function ArchivedSession({ id }: { id: string }) {
   const one = useQuery(archivedQuery(id))
   const said = useQuery({ ...saidQuery(id), enabled: one.data !== undefined && one.data.coverage !== 'none' })
   const at = useOpenStep()
+  const counted = useMemo(() => countedOf(said.data), [said.data])
   useTitle(one.data ? nameOf(one.data) : undefined, texts.app.places.sessions)
   if (one.data === undefined) {
     if (one.error === null) return <Skeleton label={`${texts.ui.loading} ${words.what}`} />
@@ -165,28 +181,25 @@ function ArchivedSession({ id }: { id: string }) {
   const session = one.data
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <ArchivedFacts session={session} />
+      <ArchivedFacts counted={counted} session={session} />
       {session.coverage === 'partial' && <Partial>{words.archive.coverage.partial}</Partial>}
       {session.coverage === 'none' ? (
         <Empty icon="archive" title={words.transcript.empty}>
           {words.archive.coverage.none}
         </Empty>
       ) : (
-        <>
-          <p className="shrink-0 bg-panel px-3 py-1 text-soft text-xs">{words.archive.masked}</p>
-          <Answer of={said} what={words.transcript.what}>
-            {transcript => (
-              <TranscriptView
-                agent={session.agent_id}
-                at={at}
-                live={false}
-                name={id}
-                title={nameOf(session)}
-                transcript={transcript}
-              />
-            )}
-          </Answer>
-        </>
+        <Answer of={said} what={words.transcript.what}>
+          {transcript => (
+            <TranscriptView
+              agent={session.agent_id}
+              at={at}
+              live={false}
+              name={id}
+              title={nameOf(session)}
+              transcript={transcript}
+            />
+          )}
+        </Answer>
       )}
     </div>
   )

@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useState } from 'react'
 import { api, take } from '../api/client'
 import { rereadSoon } from '../app/live/patches'
@@ -7,12 +7,21 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say, sayFailed } from '../ui/toast'
-import { canonical, oneKey } from './liveSessions'
-import { nameOf, type Session } from './session'
+import { canonical, type Live, liveKey, oneKey } from './liveSessions'
+import { stopped as asStopped, nameOf, type Session } from './session'
 
 const words = sessionsWords
 
 type Ending = Pick<Session, 'key' | 'label' | 'agent_id'>
+
+/** Shows a session as stopped at once. The runtime's next event replaces the row. */
+function markStopped(cache: QueryClient, key: string): void {
+  cache.setQueryData<Session>(oneKey(key), was => was && asStopped(was))
+  cache.setQueryData<Live>(
+    liveKey,
+    was => was && { ...was, rows: was.rows.map(r => (canonical(r.key) === canonical(key) ? asStopped(r) : r)) },
+  )
+}
 
 /**
  * Stops everything in a session after a confirmation, rather than a single run: by the time the user confirms, that run
@@ -37,6 +46,7 @@ export function useStop(): [ask: (s: Ending) => void, question: ReactNode] {
           body: {},
         }),
       )
+      if (stopped) markStopped(cache, of.key)
       say(stopped ? words.stopped(run_ids.length) : words.nothingToStop)
     } catch (err) {
       sayFailed(err, words.notStopped)
@@ -54,7 +64,7 @@ export function useStop(): [ask: (s: Ending) => void, question: ReactNode] {
       <p className="mt-1 text-soft">{words.stopText}</p>
       <div className="mt-4 flex justify-end gap-2">
         <Button onClick={() => setOpen(false)}>{texts.ui.cancel}</Button>
-        <Button busy={busy} icon="blocked" look="danger" onClick={() => void stop()}>
+        <Button busy={busy} icon="stop" look="danger" onClick={() => void stop()}>
           {words.stop}
         </Button>
       </div>

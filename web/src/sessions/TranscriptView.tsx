@@ -10,13 +10,15 @@ import { say, sayFailed } from '../ui/toast'
 import { Empty } from '../ui/Views'
 import { useAgentNames } from './Bits'
 import { copyText } from './copy'
+import { FindBar } from './FindBar'
 import { inOrder } from './inOrder'
-import { Overview } from './Overview'
 import type { Outbox } from './outbox'
 import { readOlder } from './queries'
-import { StepView } from './StepView'
-import { asText, type Step, stepsOf } from './steps'
+import { Between, StepView } from './StepView'
+import { asText, type Step, stepsOf, turnsOf } from './steps'
+import { Timeline } from './Timeline'
 import type { Transcript } from './transcript'
+import { FindText, useFind } from './useFind'
 
 const words = sessionsWords.transcript
 const keys = texts.tasks.keys
@@ -39,9 +41,7 @@ interface Props {
   empty?: string
   at: {
     step: string | undefined
-    table: boolean
     onStep: (step: string | undefined) => void
-    onTable: (show: boolean) => void
   }
 }
 
@@ -76,6 +76,7 @@ const noSends: Outbox['list'] = []
 export function TranscriptView({ transcript, name, title, agent, live, outbox, empty, at }: Props) {
   const sends = outbox?.list ?? noSends
   const steps = useMemo(() => stepsOf(inOrder(transcript, sends)), [transcript, sends])
+  const turns = useMemo(() => turnsOf(steps), [steps])
   const scroller = useRef<HTMLDivElement>(null)
   const [atEnd, setAtEnd] = useState(true)
   const [open, setOpen] = useState<ReadonlySet<string>>(() => new Set(at.step ? [at.step, stepOf(at.step)] : []))
@@ -95,9 +96,12 @@ export function TranscriptView({ transcript, name, title, agent, live, outbox, e
     scrollEndThreshold: nearEnd,
     onChange: v => setAtEnd(v.isAtEnd(nearEnd)),
   })
-  const settled = useBegin(list, steps, at.step)
+  const settled = useBegin(list, steps, at.step, live)
   const first = list.getVirtualItems()[0]?.index ?? 0
-  const wanted = settled && transcript.older !== null && first < nearBegin && !older.reading && older.error === null
+  const expand = useCallback((ids: readonly string[]) => setOpen(was => new Set([...was, ...ids])), [])
+  const find = useFind({ steps, list, scroller, expand })
+  const near = first < nearBegin || (find.open && find.query.trim() !== '')
+  const wanted = settled && transcript.older !== null && near && !older.reading && older.error === null
   const { read } = older
   useEffect(() => {
     if (wanted) void read()
@@ -123,7 +127,18 @@ export function TranscriptView({ transcript, name, title, agent, live, outbox, e
   // Stable callbacks, so that scrolling doesn't render the overview and visible steps again.
   const toStep = useCallback((i: number) => list.scrollToIndex(i, { align: 'start' }), [list])
   const partial = transcript.older !== null
-  const copy = useMemo(() => <CopyButton partial={partial} steps={steps} title={title} />, [partial, steps, title])
+  const { show } = find
+  const more = useMemo(
+    () => (
+      <>
+        <Button icon="search" look="quiet" onClick={show}>
+          {sessionsWords.find.open}
+        </Button>
+        <CopyButton partial={partial} steps={steps} title={title} />
+      </>
+    ),
+    [partial, steps, title, show],
+  )
   if (steps.length === 0 && transcript.older === null) {
     return (
       <div className="min-h-0 grow">
@@ -134,8 +149,9 @@ export function TranscriptView({ transcript, name, title, agent, live, outbox, e
     )
   }
   return (
-    <>
-      <Overview more={copy} onGo={toStep} onTable={at.onTable} partial={partial} steps={steps} table={at.table} />
+    <FindText value={find.open ? find.query.trim().toLowerCase() : ''}>
+      <Timeline agent={agent} more={more} onGo={toStep} steps={steps} />
+      {find.open && <FindBar of={find} reading={partial && older.error === null} />}
       <div className="relative flex min-h-0 grow flex-col">
         <section
           ref={scroller}
@@ -162,13 +178,20 @@ export function TranscriptView({ transcript, name, title, agent, live, outbox, e
                     style={{ transform: `translateY(${v.start}px)` }}
                     tabIndex={-1}
                   >
+                    <Between at={step.at} before={steps[v.index - 1]?.at ?? null} />
                     <StepView
                       agent={agent}
+                      first={
+                        v.index === 0 ||
+                        (steps[v.index - 1]?.kind === 'said') !== (step.kind === 'said') ||
+                        step.kind === 'said'
+                      }
                       isOpen={open}
                       onToggle={toggle}
                       outbox={outbox}
                       speaker={speaker}
                       step={step}
+                      turn={turns.get(step.id)}
                     />
                   </div>
                 )
@@ -176,7 +199,7 @@ export function TranscriptView({ transcript, name, title, agent, live, outbox, e
             })}
           </div>
         </section>
-        {!atEnd && (
+        {live && !atEnd && (
           <div className="pointer-events-none absolute inset-x-0 bottom-2 flex justify-center">
             <Button className="pointer-events-auto" icon="down" onClick={() => list.scrollToEnd()}>
               {waiting > 0 ? words.newRows(waiting) : words.toEnd}
@@ -184,14 +207,17 @@ export function TranscriptView({ transcript, name, title, agent, live, outbox, e
           </div>
         )}
       </div>
-    </>
+    </FindText>
   )
 }
 
 type List = Virtualizer<HTMLDivElement, Element>
 
-/** Scrolls to the end, or to the step named in the URL. Returns true when done. */
-function useBegin(list: List, steps: readonly Step[], named: string | undefined): boolean {
+/**
+ * Scrolls to the step named in the URL, or to the end of a live session; an archived one opens at its start. Returns true
+ * when done.
+ */
+function useBegin(list: List, steps: readonly Step[], named: string | undefined, live: boolean): boolean {
   const [settled, setSettled] = useState(false)
   const begun = useRef(false)
   useLayoutEffect(() => {
@@ -199,7 +225,7 @@ function useBegin(list: List, steps: readonly Step[], named: string | undefined)
     begun.current = true
     const at = named ? steps.findIndex(s => s.id === stepOf(named)) : -1
     if (at >= 0) list.scrollToIndex(at, { align: 'center' })
-    else list.scrollToEnd()
+    else if (live) list.scrollToEnd()
   })
   const any = steps.length > 0
   useEffect(() => {
@@ -255,7 +281,11 @@ function Beginning({
   read: () => Promise<void>
 }) {
   return (
-    <div aria-live="polite" className="flex h-11 items-center justify-center gap-2 text-soft text-xs" role="listitem">
+    <div
+      aria-live="polite"
+      className="flex h-11 max-w-page items-center justify-center gap-2 text-soft text-xs"
+      role="listitem"
+    >
       {error ? (
         <>
           <span className="text-danger">{words.olderFailed}</span>
@@ -283,7 +313,7 @@ function CopyButton({ steps, title, partial }: { steps: readonly Step[]; title: 
   }
   return (
     <Button icon="copy" look="quiet" onClick={() => void copy()}>
-      {words.copy}
+      <span className="max-sm:sr-only">{words.copy}</span>
     </Button>
   )
 }

@@ -19,6 +19,6 @@ export const sessionRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/sessions/$key',
   validateSearch: (s: Record<string, unknown>) =>
-    params({ step: textParam(s.step), strip: wordParam(s.strip, ['table']), compose: wordParam(s.compose, ['1']) }),
+    params({ step: textParam(s.step), compose: wordParam(s.compose, ['1']) }),
   component: lazyPage(() => import('./SessionPage'), 'SessionPage'),
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { costOf } from './Bits'
 import { applyTold, RecentEvents } from './liveSessions'
-import { arranged, fits, isArchiveId, nameOf, partsOf, type Session } from './session'
+import { byDay, fits, isArchiveId, lastWords, nameOf, partsOf, type Session, standing, stopped } from './session'
 
 const make = (of: Partial<Session>): Session =>
   ({
@@ -40,43 +41,56 @@ describe('the list', () => {
   })
 })
 
-describe('grouping', () => {
-  const rows = [run(1, { active: true }), make({}), run(2), make({ key: 'agent:coo:main', agent_id: 'coo' })]
-  const shape = (by: 'agent' | 'kind' | undefined, ...open: string[]) =>
-    arranged(rows, { by, open: new Set(open) }).map(i =>
-      i.type === 'row' ? i.id : `${i.type} ${i.type === 'job' ? i.job : i.name} ${i.count}/${i.active}`,
-    )
-  it('puts the runs of a job under it, where the first of them was', () => {
-    expect(shape(undefined)).toEqual(['job job1 2/1', 'agent:cto:main', 'agent:coo:main'])
-    expect(shape(undefined, 'job1')).toEqual([
-      'job job1 2/1',
-      'agent:coo:cron:job1:run:1',
-      'agent:coo:cron:job1:run:2',
+describe('the list by day', () => {
+  const now = Date.parse('2026-11-20T12:00:00')
+  const on = (day: string, row: Session) => ({ ...row, updated_at: new Date(`${day}T10:00:00`).toISOString() })
+  const rows = [
+    on('2026-11-20', run(1)),
+    on('2026-11-20', make({})),
+    on('2026-11-20', run(2)),
+    on('2026-11-19', run(3)),
+    on('2026-11-15', make({ key: 'agent:coo:main' })),
+  ]
+  const shape = (...open: string[]) =>
+    byDay(rows, { idOf: r => r.key, atOf: r => r.updated_at, open: new Set(open), now }).map(i => {
+      if (i.type === 'head') return `${i.name} ${i.count}`
+      return i.type === 'job' ? `${i.job} ${i.rows.length}` : i.id
+    })
+  it('has several runs of a job on a day in one row, where the newest was', () => {
+    expect(shape()).toEqual([
+      'Today 3',
+      'job1 2',
       'agent:cto:main',
+      'Yesterday 1',
+      'agent:coo:cron:job1:run:3',
+      'Sunday 15 Nov 1',
       'agent:coo:main',
     ])
   })
-  it('keeps them there within their agent or kind', () => {
-    expect(shape('agent')).toEqual([
-      'group coo 3/1',
-      'job job1 2/1',
-      'agent:coo:main',
-      'group cto 1/0',
-      'agent:cto:main',
-    ])
-    expect(shape('kind')).toEqual([
-      'group cron 2/1',
-      'job job1 2/1',
-      'group main 2/0',
-      'agent:cto:main',
-      'agent:coo:main',
+  it('shows the runs of the day that is opened', () => {
+    expect(shape('job1@2026-11-20').slice(1, 4)).toEqual([
+      'job1 2',
+      'agent:coo:cron:job1:run:1',
+      'agent:coo:cron:job1:run:2',
     ])
   })
 })
 
-describe('a job that ran once', () => {
-  it('needs no line of its own', () => {
-    expect(arranged([run(1)], { by: undefined, open: new Set() }).map(i => i.type)).toEqual(['row'])
+// A session that was stopped, deleted, or reset must never look as if an agent worked in it.
+describe('the status', () => {
+  it.each([
+    [{ active: true }, 'active'],
+    [{ active: true, stalled: true }, 'stalled'],
+    [{ active: true, ended: 'deleted' as const }, 'rests'],
+    [{ active: true, present: false }, 'rests'],
+    [{ active: true, ended: 'rests' as const, present: true }, 'active'],
+    [{ active: false, status: 'killed' }, 'killed'],
+    [{ active: false, status: 'running' }, 'rests'],
+  ])('of %j is %s', (of, want) => expect(standing({ status: null, ...of })).toBe(want))
+  it('of a session is stopped as soon as it was stopped', () => {
+    const now = stopped(make({ active: true, stalled: true, active_run_id: 'r1', status: 'running' }))
+    expect(standing(now)).toBe('killed')
+    expect(now.active_run_id).toBeNull()
   })
 })
 
@@ -87,7 +101,7 @@ describe('a session', () => {
     [{ agent: 'coo' }, false],
     [{ kind: 'cron' }, false],
     [{ state: 'active' as const }, false],
-    [{ state: 'resting' as const }, true],
+    [{ state: 'failed' as const }, false],
     [{ state: 'stalled' as const }, false],
     [{ q: 'WELL' }, true],
     [{ q: 'agent:CTO' }, true],
@@ -97,15 +111,24 @@ describe('a session', () => {
     expect(nameOf(make({ label: 'Release notes' }))).toBe('Release notes')
     expect(nameOf(make({ key: 'agent:CTO:task:task-7' }))).toBe('TASK-7')
     expect(nameOf(make({ key: 'agent:CTO:task:task-7', label: 'task:task-7' }))).toBe('TASK-7')
-    expect(nameOf(make({ key: 'agent:cto:standup:2026-11-20', label: 'standup:2026-11-20' }))).toBe(
-      'Standup of 2026-11-20',
-    )
-    expect(nameOf(make({ key: 'agent:cto:standup:2026-11-20:web' }))).toBe('Standup of 2026-11-20')
+    expect(nameOf(make({ key: 'agent:cto:standup:2026-11-20', label: 'standup:2026-11-20' }))).toBe('Standup, 20 Nov')
+    expect(nameOf(make({ key: 'agent:cto:standup:2026-11-20:web' }))).toBe('Standup, 20 Nov')
     expect(nameOf(make({ key: 'agent:cto:standup:notes' }))).toBe('standup:notes')
     expect(nameOf(make({ key: 'agent:cto:main' }))).toBe('Main session')
     expect(nameOf(make({ key: 'agent:cto:subagent:5f2' }))).toBe('Sub-agent')
     expect(nameOf(make({ key: 'agent:cto:cron:b1:run:2' }))).toBe('Job run')
+    expect(nameOf(make({ key: 'agent:cto:cron:b1:run:2', label: 'Automation: Backup' }))).toBe('Backup')
     expect(nameOf(make({ key: 'global', agent_id: '' }))).toBe('global')
+  })
+  it('has last words without Markdown, and never the instructions that Wardroom wrote', () => {
+    expect(lastWords(make({ last_message: '**Done.** `ok`' }))).toBe('Done. ok')
+    expect(lastWords(make({ last_message: null }))).toBe('')
+    for (const last_message of [
+      "You are assigned task TASK-7 on your team's board. Work on it now",
+      'Give your standup report for 2026-11-20. Answer in Markdown',
+      'You lead the standup of 2026-11-20. Review the reports',
+    ])
+      expect(lastWords(make({ last_message }))).toBe('Received its instructions')
   })
   it('says by its key what it is for', () => {
     expect(partsOf('agent:cto:task:web-12')).toEqual({ task: 'WEB-12' })
@@ -116,4 +139,11 @@ describe('a session', () => {
     expect(isArchiveId('0199f0a2-1c3d-7000-8000-00aa00bb00cc')).toBe(true)
     expect(isArchiveId('agent:cto:subagent:0199f0a2-1c3d-7000-8000-00aa00bb00cc')).toBe(false)
   })
+})
+
+// What isn't counted yet must not look free.
+it('of an active run has no cost before its first step, and then that of its steps', () => {
+  const going = { active: true, cost_usd: null, cost_complete: null }
+  expect(costOf(make(going))).toBe('–')
+  expect(costOf(make({ ...going, cost_usd: '0.25', cost_complete: true }))).toBe('$0.25')
 })

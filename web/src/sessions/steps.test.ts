@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asText, type Step, segmentsOf, stepsOf, toldInWords, usdOf } from './steps'
+import { asText, type Step, type Call as StepCall, stepsOf, toldInWords, tookOf, turnsOf } from './steps'
 import type { Message } from './transcript'
 
 type Block = Message['blocks'][number]
@@ -14,10 +14,12 @@ const tool = (name: string, of: Partial<Call> = {}): Block => ({
     name,
     status: 'done',
     is_error: false,
+    exit_code: null,
     arguments: '{"a":1}',
     arguments_cut: 0,
     result: 'ok',
     result_cut: 0,
+    ended_at: null,
     ...of,
   },
 })
@@ -103,7 +105,7 @@ describe('a transcript', () => {
 })
 
 describe('calls in words', () => {
-  const said = (...names: string[]) => toldInWords(names.map(name => tool(name).tool as Call))
+  const said = (...names: string[]) => toldInWords(names.map(name => tool(name).tool as StepCall))
   it.each([
     [['exec', 'bash', 'exec', 'read', 'Read'], 'Ran 3 commands, read 2 files'],
     [['write', 'apply_patch', 'web_fetch'], 'Wrote 1 file, edited 1 file, opened 1 page'],
@@ -112,20 +114,32 @@ describe('calls in words', () => {
   ])('%j', (names, want) => expect(said(...names)).toBe(want))
 })
 
-describe('the strip', () => {
-  const steps = (...of: Step['kind'][]) => of.map(kind => ({ kind, calls: [] }) as unknown as Step)
-  it('has a segment for each row while there is room', () => {
-    expect(segmentsOf(steps('said', 'text'), 10).map(s => s.kind)).toEqual(['said', 'text'])
+describe('turns', () => {
+  const at = (seconds: number) => new Date(Date.UTC(2026, 10, 20, 8) + seconds * 1000).toISOString()
+  const ask = (seconds: number) =>
+    message([text('go')], { role: 'user', tokens: null, cost_usd: null, at: at(seconds) })
+  // A turn must not include the next one, nor the wait for it.
+  it('sum up a message and what follows it, until the next one', () => {
+    const steps = stepsOf([
+      ask(0),
+      message([tool('exec', { ended_at: at(50) })], { at: at(20) }),
+      message([text('done')], { at: at(40), cost_usd: null }),
+      ask(4000),
+      message([text('yes')], { at: at(4005) }),
+    ])
+    const turns = [...turnsOf(steps).values()]
+    expect(turns).toEqual([
+      { cost: 10_000_000n, unpriced: true, ms: 50_000, calls: 1 },
+      { cost: 10_000_000n, unpriced: false, ms: 5_000, calls: 0 },
+    ])
   })
-  it('never hides among others that something went wrong, and loses no row', () => {
-    const many = [...steps(...Array.from({ length: 998 }, () => 'text' as const)), ...steps('error', 'text')]
-    const segments = segmentsOf(many, 100)
-    expect(segments.length).toBeLessThanOrEqual(100)
-    expect(segments.filter(s => s.kind === 'error')).toHaveLength(1)
-    expect(segments.reduce((sum, s) => sum + s.count, 0)).toBe(1000)
+  it('know no time and no cost before the first step', () => {
+    expect([...turnsOf(stepsOf([ask(0)])).values()]).toEqual([{ cost: null, unpriced: false, ms: null, calls: 0 }])
   })
-  it('shows a failed call as what went wrong', () => {
-    expect(segmentsOf(stepsOf([message([tool('exec', { is_error: true })])]), 5)[0]?.kind).toBe('error')
+  it('have calls whose time is from the call to its result, or unknown', () => {
+    const took = (ended_at: string | null) =>
+      stepsOf([message([tool('exec', { ended_at })], { at: at(10) })])[0]?.calls.map(tookOf)
+    expect([took(at(12.5)), took(null), took(at(9))]).toEqual([[2500], [null], [null]])
   })
 })
 
@@ -134,9 +148,5 @@ describe('copying', () => {
     const copied = asText('Main', stepsOf([message([text('hello'), tool('exec', { result: '42' })])]))
     expect(copied).toContain('From the agent\nhello')
     expect(copied).toContain('- exec {"a":1}\n42')
-  })
-  it('writes amounts as the service does', () => {
-    expect(usdOf(28_314_000n)).toBe('0.028314000')
-    expect(usdOf(-1_500_000_000n)).toBe('-1.500000000')
   })
 })

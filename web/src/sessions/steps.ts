@@ -7,7 +7,8 @@ import type { Message } from './transcript'
 
 const words = sessionsWords
 
-type Call = Schemas['TranscriptToolCall']
+/** A tool call, with the time of its message. */
+export type Call = Schemas['TranscriptToolCall'] & { at: string | null }
 export type StepKind = 'said' | 'text' | 'thinking' | 'tools' | 'error' | 'note'
 
 /** The usage of the model calls behind a step. Null values are unknown. */
@@ -102,8 +103,9 @@ function ownSteps(m: Shown, name: string): Step[] {
   for (const b of m.blocks) {
     if (b.tool) {
       const last = steps.at(-1)
-      if (last?.kind === 'tools') last.calls.push(b.tool)
-      else add('tools', '', 0, [b.tool])
+      const call = { ...b.tool, at: m.at }
+      if (last?.kind === 'tools') last.calls.push(call)
+      else add('tools', '', 0, [call])
     } else if (b.type === 'text') {
       if (b.text?.trim()) add(m.role === 'user' ? 'said' : 'text', b.text, b.cut)
     } else if (b.type === 'thinking') {
@@ -152,12 +154,6 @@ function joinSpent(a: Spent | null, b: Spent): Spent {
   }
 }
 
-/** Converts nano-dollars to a decimal string. */
-export const usdOf = (n: bigint): string => {
-  const size = n < 0n ? -n : n
-  return `${n < 0n ? '-' : ''}${size / 1_000_000_000n}.${String(size % 1_000_000_000n).padStart(9, '0')}`
-}
-
 type Doing = 'commands' | 'reads' | 'writes' | 'edits' | 'searches' | 'pages' | 'says'
 
 /** Tool names by activity, for the known runtimes. */
@@ -193,30 +189,60 @@ export function toldInWords(calls: readonly Call[]): string {
   return line.slice(0, 1).toUpperCase() + line.slice(1)
 }
 
-export interface Segment {
-  /** Index of the first step, and the number of steps. */
-  from: number
-  count: number
-  kind: StepKind
+/** Returns whether a call failed. */
+export const isFailed = (c: Call): boolean => c.is_error || c.status === 'failed'
+
+/** Returns how long a call took in ms, or null if unknown. */
+export function tookOf(c: Call): number | null {
+  const ms = Date.parse(c.ended_at ?? '') - Date.parse(c.at ?? '')
+  return Number.isNaN(ms) || ms < 0 ? null : ms
 }
 
-/** Step kinds by rising priority. A segment of several steps shows the kind with the highest priority. */
-const loudness: readonly StepKind[] = ['note', 'thinking', 'text', 'tools', 'said', 'error']
+const ends = new WeakMap<Step, number>()
 
-/** Returns the kind of a step in the overview. A failed call counts as an error. */
-export const kindOf = (s: Step): StepKind =>
-  s.kind === 'tools' && s.calls.some(c => c.is_error || c.status === 'failed') ? 'error' : s.kind
-
-/** Groups the steps into at most `most` segments. Errors always stay visible. */
-export function segmentsOf(steps: readonly Step[], most: number): Segment[] {
-  const each = Math.max(1, Math.ceil(steps.length / most))
-  const segments: Segment[] = []
-  for (let from = 0; from < steps.length; from += each) {
-    const part = steps.slice(from, from + each)
-    const kind = part.map(kindOf).reduce((a, b) => (loudness.indexOf(b) > loudness.indexOf(a) ? b : a))
-    segments.push({ from, count: part.length, kind })
+/** Returns when a step ended, in ms: its own time, or that of its last tool result. NaN if unknown. */
+export function endOf(s: Step): number {
+  const made = ends.get(s)
+  if (made !== undefined) return made
+  let end = s.at ? Date.parse(s.at) : Number.NaN
+  for (const c of s.calls) {
+    const at = c.ended_at ?? c.at
+    if (at) end = Math.max(Number.isNaN(end) ? 0 : end, Date.parse(at))
   }
-  return segments
+  ends.set(s, end)
+  return end
+}
+
+/** A message to the agent with everything until the next one. */
+export interface Turn {
+  cost: bigint | null
+  unpriced: boolean
+  /** From the message to the last step; null if unknown. */
+  ms: number | null
+  calls: number
+}
+
+/** Returns the turns by the ID of the step that begins them. */
+export function turnsOf(steps: readonly Step[]): ReadonlyMap<string, Turn> {
+  const turns = new Map<string, Turn>()
+  let turn: Turn | null = null
+  let began = Number.NaN
+  for (const s of steps) {
+    if (s.kind === 'said') {
+      turn = { cost: null, unpriced: false, ms: null, calls: 0 }
+      began = Date.parse(s.at ?? '')
+      turns.set(s.id, turn)
+    }
+    if (!turn || s.kind === 'said') continue
+    turn.calls += s.calls.length
+    if (s.spent) {
+      if (s.spent.cost !== null) turn.cost = (turn.cost ?? 0n) + s.spent.cost
+      turn.unpriced ||= s.spent.unpriced
+    }
+    const ms = endOf(s) - began
+    if (ms >= 0 && Number.isFinite(ms)) turn.ms = Math.max(turn.ms ?? 0, ms)
+  }
+  return turns
 }
 
 /** Returns the transcript as plain text. */
@@ -225,7 +251,7 @@ export function asText(title: string, steps: readonly Step[]): string {
     const head = `[${s.at ?? '?'}] ${s.sender ?? words.strip.kinds[s.kind]}`
     if (s.kind !== 'tools') return `${head}\n${s.text}`
     const calls = s.calls.map(
-      c => `- ${c.name} ${c.arguments ?? ''}\n${c.result === null ? words.step.pending : c.result}`,
+      c => `- ${c.name} ${c.arguments ?? ''}\n${c.result === null ? words.step.noResultYet : c.result}`,
     )
     return `${head}: ${toldInWords(s.calls)}\n${calls.join('\n')}`
   })

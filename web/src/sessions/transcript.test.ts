@@ -12,10 +12,12 @@ const call = (id: string, of: Partial<Tool> = {}): Message['blocks'][number] => 
     name: 'exec',
     status: 'pending',
     is_error: false,
+    exit_code: null,
     arguments: '{}',
     arguments_cut: 0,
     result: null,
     result_cut: 0,
+    ended_at: null,
     ...of,
   },
 })
@@ -39,7 +41,7 @@ const say = (seq: number, of: Partial<Message> = {}): Message => ({
   ...of,
 })
 const result = (seq: number, id: string) =>
-  say(seq, { role: 'tool', blocks: [call(id, { status: 'done', result: 'ok' })] })
+  say(seq, { role: 'tool', blocks: [call(id, { status: 'done', result: 'ok', ended_at: 'later' })] })
 const of = (...rows: Message[]): Transcript => ({ rows, waiting: [], older: 'more' })
 const seqs = (t: Transcript) => t.rows.map(m => m.seq)
 
@@ -59,7 +61,7 @@ describe('what is heard live', () => {
   it('as the result of a call is put to the call, and not over what the page had', () => {
     const after = addHeard(of(say(1, { blocks: [call('c')] }), say(2)), result(3, 'c'))
     expect(seqs(after)).toEqual([1, 2])
-    expect(after.rows[0]?.blocks[0]?.tool).toMatchObject({ status: 'done', result: 'ok' })
+    expect(after.rows[0]?.blocks[0]?.tool).toMatchObject({ status: 'done', result: 'ok', ended_at: 'later' })
     const again = addHeard(after, result(3, 'c'))
     expect(again.rows).toEqual(after.rows)
   })

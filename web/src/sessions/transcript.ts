@@ -47,6 +47,7 @@ function withResult(rows: readonly Message[], m: Message): Message[] | null {
       is_error: result.is_error,
       result: result.result,
       result_cut: result.result_cut,
+      ended_at: result.ended_at,
     }
     const next = [...rows]
     next[i] = { ...row, blocks: row.blocks.map((b, n) => (n === at ? { ...b, tool } : b)) }

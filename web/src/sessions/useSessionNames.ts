@@ -8,7 +8,7 @@ import { nameOf, partsOf } from './session'
 
 export interface Called {
   name: string
-  /** The time of its last activity, set where several sessions share a name. */
+  /** The time of its last activity; null if the runtime no longer has the session. */
   at: string | null
 }
 
@@ -28,10 +28,9 @@ export function useSessionNames(keys: readonly string[]): (key: string) => Calle
       const { task, job } = partsOf(key)
       const row = rows.get(canonical(key))
       const name = nameOf({ key, label: row?.label ?? null, agent_id: agentOf(key) })
-      if (task) return { name: [task, titles.get(task)].filter(Boolean).join(' '), at: null }
-      // Runs of a job share a name, so their time tells them apart.
-      if (job) return { name: jobs?.get(job) ?? name, at: row?.updated_at ?? null }
-      return { name, at: null }
+      const at = row?.updated_at ?? null
+      if (task) return { name: [task, titles.get(task)].filter(Boolean).join(' '), at }
+      return { name: (job && jobs?.get(job)) || name, at }
     },
     [rows, jobs, titles],
   )
@@ -41,4 +40,4 @@ const titlesOf = (list: readonly { data: { key: string; title: string } | undefi
   new Map(list.flatMap(t => (t.data ? [[t.data.key, t.data.title] as const] : [])))
 
 /** Returns the agent ID in a session key. */
-const agentOf = (key: string): string => /^agent:([^:]+):/i.exec(key)?.[1] ?? ''
+export const agentOf = (key: string): string => /^agent:([^:]+):/i.exec(key)?.[1] ?? ''

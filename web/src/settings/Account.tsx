@@ -2,15 +2,15 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { api, ifMatch, take } from '../api/client'
 import { asProblem } from '../api/problem'
-import { queries, useMe } from '../app/queries'
+import { leads, queries, useMe } from '../app/queries'
 import { settings } from '../texts/settings'
-import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Answer } from '../ui/Views'
 import { Facts, Group, Part, Refusal, refused, refusedPassword } from './Bits'
+import { Devices } from './Devices'
 import { PasswordField } from './PasswordField'
 import type { User } from './rules'
 
@@ -22,22 +22,26 @@ export function AccountPart() {
     <Part id="account">
       <Answer of={me} what={words.what}>
         {user => (
-          <>
-            <Group title={words.you}>
-              <Facts
-                of={[
-                  [words.email, <bdi key="email">{user.email}</bdi>],
-                  [words.role, `${settings.roles[user.role]}: ${settings.rolesMay[user.role]}`],
-                  [words.lastLogin, user.last_login_at ? <Age key="at" at={user.last_login_at} /> : settings.never],
-                ]}
-              />
-              <p className="text-soft text-xs">{words.emailHelp}</p>
-              <NameForm user={user} />
-            </Group>
-            <Group title={words.password}>
-              <PasswordForm email={user.email} />
-            </Group>
-          </>
+          <div className="grid grid-cols-1 items-start gap-x-4 lg:grid-cols-2">
+            <div className="contents lg:block">
+              <Group title={words.you}>
+                <Facts
+                  of={[
+                    [words.email, <bdi key="email">{user.email}</bdi>],
+                    [words.role, `${settings.roles[user.role]}: ${settings.rolesMay[user.role]}`],
+                  ]}
+                />
+                {!leads(user) && <p className="text-soft text-xs">{words.emailHelp}</p>}
+                <NameForm user={user} />
+              </Group>
+              <div className="max-lg:order-1">
+                <Group title={words.password}>
+                  <PasswordForm email={user.email} />
+                </Group>
+              </div>
+            </div>
+            <Devices />
+          </div>
         )}
       </Answer>
     </Part>
@@ -86,7 +90,7 @@ function PasswordForm({ email }: { email: string }) {
   const cache = useQueryClient()
   const form = useRef<HTMLFormElement>(null)
   const change = useMutation({
-    mutationFn: (body: { current_password: string; new_password: string }) =>
+    mutationFn: (body: { current_password: string; new_password: string; sign_out_others: boolean }) =>
       take(api.POST('/api/v1/auth/password', { body })),
     onSuccess: next => {
       cache.setQueryData(queries.me.queryKey, next)
@@ -102,7 +106,11 @@ function PasswordForm({ email }: { email: string }) {
       ref={form}
       className="max-w-md gap-3"
       onSend={(_, data) =>
-        change.mutate({ current_password: String(data.get('current')), new_password: String(data.get('next')) })
+        change.mutate({
+          current_password: String(data.get('current')),
+          new_password: String(data.get('next')),
+          sign_out_others: data.has('others'),
+        })
       }
     >
       {/* Tells password managers which account this is. */}
@@ -120,6 +128,10 @@ function PasswordForm({ email }: { email: string }) {
         label={words.next}
         name="next"
       />
+      <label className="flex min-h-8 items-center gap-2 pointer-coarse:min-h-10">
+        <input className="size-4 accent-accent" defaultChecked name="others" type="checkbox" />
+        {words.signOutOthers}
+      </label>
       <Refusal error={change.error} />
       <div>
         <Button busy={change.isPending} type="submit">

@@ -1,17 +1,19 @@
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useId, useMemo } from 'react'
+import { useId, useMemo, useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
 import { useZone } from '../app/config'
-import { moments } from '../app/format'
+import { age, moments } from '../app/format'
 import { usePeople } from '../app/queries'
+import { clock } from '../app/time'
 import { useGo } from '../app/useGo'
 import { texts } from '../texts'
+import { controls } from '../texts/controls'
 import { settings } from '../texts/settings'
-import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { DayField } from '../ui/DayField'
 import { Select } from '../ui/Field'
+import { Heads } from '../ui/Heads'
 import { Icon } from '../ui/Icon'
 import { LoadMore } from '../ui/LoadMore'
 import { sayFailed } from '../ui/toast'
@@ -33,8 +35,8 @@ export function AuditPart() {
   const search = auditRoute.useSearch()
   const set = useGo<Search>('/settings/audit')
   const go = (change: Search) => set(change, true)
-  const { kind, actor, about, since, until } = search
-  const filters = useMemo(() => ({ kind, actor, about, since, until }), [kind, actor, about, since, until])
+  const { kind, actor, since, until } = search
+  const filters = useMemo(() => ({ kind, actor, since, until }), [kind, actor, since, until])
   return (
     <Part actions={<Csv filters={filters} />} id="audit">
       <ForLeads>
@@ -45,7 +47,7 @@ export function AuditPart() {
   )
 }
 
-const clear: Search = { kind: undefined, actor: undefined, about: undefined, since: undefined, until: undefined }
+const clear: Search = { kind: undefined, actor: undefined, since: undefined, until: undefined }
 
 function Filters({ search, go }: { search: Search; go: (change: Search) => void }) {
   const people = usePeople()
@@ -57,10 +59,13 @@ function Filters({ search, go }: { search: Search; go: (change: Search) => void 
   const known = (list: { value: string; label: string }[], value: string | undefined) =>
     !value || list.some(c => c.value === value) ? list : [...list, { value, label: value }]
   const kinds = Object.entries(words.kinds).map(([value, label]) => ({ value, label }))
-  const subjects = Object.entries(words.subjects).map(([value, label]) => ({ value, label }))
   const any = Object.keys(clear).some(name => search[name as keyof Search])
+  const [all, setAll] = useState(any)
+  const hidden = all ? '' : 'max-sm:hidden'
   return (
-    <div className="mb-3 grid grid-cols-2 items-end gap-2 sm:grid-cols-3 lg:grid-cols-[1fr_1fr_1fr_auto_auto_auto]">
+    <div
+      className={`mb-3 grid grid-cols-2 items-end gap-2 sm:grid-cols-3 ${any ? 'lg:grid-cols-[1fr_1fr_auto_auto_auto]' : 'lg:grid-cols-[1fr_1fr_auto_auto]'}`}
+    >
       <Select
         choices={known(kinds, search.kind)}
         label={words.kind}
@@ -73,14 +78,25 @@ function Filters({ search, go }: { search: Search; go: (change: Search) => void 
         onChange={e => go({ actor: e.target.value || undefined })}
         value={search.actor ?? ''}
       />
-      <Select
-        choices={subjects}
-        label={words.subject}
-        onChange={e => go({ about: (e.target.value || undefined) as Search['about'] })}
-        value={search.about ?? ''}
+      {!all && (
+        <Button className="max-sm:col-span-full sm:hidden" icon="filter" onClick={() => setAll(true)}>
+          {words.more}
+        </Button>
+      )}
+      <DayField
+        className={hidden}
+        label={words.since}
+        onPick={since => go({ since })}
+        placeholder={controls.anyDay}
+        value={search.since ?? ''}
       />
-      <DayField label={words.since} onPick={since => go({ since })} value={search.since ?? ''} />
-      <DayField label={words.until} onPick={until => go({ until })} value={search.until ?? ''} />
+      <DayField
+        className={hidden}
+        label={words.until}
+        onPick={until => go({ until })}
+        placeholder={controls.anyDay}
+        value={search.until ?? ''}
+      />
       {any && <Button onClick={() => go(clear)}>{words.clear}</Button>}
     </div>
   )
@@ -101,7 +117,8 @@ function List({
   const rows = useMemo(() => {
     const seen = new Map<number, Event>()
     for (const page of asked.data?.pages ?? []) for (const e of page.rows) seen.set(e.id, e)
-    return asked.data && [...seen.values()]
+    // Events are stored in the order of their commits, some seconds after their times.
+    return asked.data && [...seen.values()].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : b.id - a.id))
   }, [asked.data])
   // Rows that the user loads are shown at once; rows that arrive by themselves are held back.
   const held = useHeldRows(rows, idOf, `${JSON.stringify(filters)} ${asked.data?.pages.length ?? 0}`, false)
@@ -126,25 +143,43 @@ function List({
       {held.rows.length === 0 ? (
         <Empty
           action={filtered ? <Button onClick={() => go(clear)}>{words.clear}</Button> : undefined}
-          icon={filtered ? 'filter' : 'eye'}
+          icon={filtered ? 'filter' : 'log'}
           title={filtered ? words.none : words.empty}
         >
           {filtered ? undefined : words.emptyText}
         </Empty>
       ) : (
-        <ol aria-label={settings.parts.audit.name} className="hairline divide-y divide-line rounded-md">
-          {held.rows.map(e => (
-            <Row
-              event={e}
-              key={e.id}
-              onToggle={() => go({ event: opened === idOf(e) ? undefined : idOf(e) })}
-              open={opened === idOf(e)}
-            />
-          ))}
-        </ol>
+        <>
+          <Heads grid={grid} of={words.heads} />
+          <ol aria-label={settings.parts.audit.name} className="hairline divide-y divide-line rounded-md">
+            {held.rows.map(e => (
+              <Row
+                event={e}
+                key={e.id}
+                onToggle={() => go({ event: opened === idOf(e) ? undefined : idOf(e) })}
+                open={opened === idOf(e)}
+              />
+            ))}
+          </ol>
+        </>
       )}
       <LoadMore className="justify-center" of={asked} />
     </>
+  )
+}
+
+/** The day and the time of an entry in the local time zone, with its age in the tooltip. */
+function LogTime({ at }: { at: string }) {
+  return (
+    <time
+      className="whitespace-nowrap text-soft text-xs tabular-nums"
+      dateTime={at}
+      onPointerEnter={e => {
+        e.currentTarget.title = words.ago(age(at, Date.now()))
+      }}
+    >
+      {clock(at, undefined, 'second')}
+    </time>
   )
 }
 
@@ -158,6 +193,10 @@ const timesOf = (data: unknown): number | null =>
 const unsure = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && 'confirmed' in data && data.confirmed === false
 
+/** The columns on wide screens; the chevron has one of its own. */
+const grid =
+  'items-baseline gap-x-3 px-3 sm:grid sm:grid-cols-[1rem_8rem_minmax(0,1fr)_minmax(0,9rem)_minmax(0,9rem)_7rem]'
+
 function Row({ event: e, open, onToggle }: { event: Event; open: boolean; onToggle: () => void }) {
   const id = useId()
   const times = e.kind.startsWith('login.') || e.kind.startsWith('password.') ? timesOf(e.data) : null
@@ -166,24 +205,22 @@ function Row({ event: e, open, onToggle }: { event: Event; open: boolean; onTogg
       <button
         aria-controls={open ? id : undefined}
         aria-expanded={open}
-        className="flex w-full flex-wrap items-baseline gap-x-3 gap-y-0.5 px-3 py-1.5 text-left hover:bg-hover"
+        className={`${grid} flex w-full flex-wrap gap-y-0.5 py-1.5 text-left hover:bg-hover`}
         onClick={onToggle}
         type="button"
       >
         <Icon className={`self-center text-soft ${open ? '' : '-rotate-90'}`} name="chevron" />
-        <span className="w-14 text-soft text-xs">
-          <Age at={e.at} />
-        </span>
-        <span className="wrap-anywhere min-w-0 basis-52">
+        <LogTime at={e.at} />
+        <span className="wrap-anywhere min-w-0 max-sm:grow max-sm:basis-40">
           {words.said[e.kind] ?? <span className="font-mono text-xs">{e.kind}</span>}
           {times !== null && <span className="text-soft"> · {words.times(times)}</span>}
           {unsure(e.data) && <span className="text-soft"> · {words.unsure}</span>}
         </span>
-        <span className="wrap-anywhere min-w-0 grow basis-40">
-          <bdi>{e.actor.name}</bdi>
+        <bdi className="wrap-anywhere min-w-0 max-sm:pl-7">{e.actor.name}</bdi>
+        <span className="wrap-anywhere min-w-0 max-sm:grow max-sm:pl-7">
           {e.subject.name && e.subject.name !== e.actor.name && (
             <>
-              {' → '}
+              <span className="text-soft sm:hidden">{words.on} </span>
               <bdi>{e.subject.name}</bdi>
             </>
           )}

@@ -27,7 +27,7 @@ it('an examination that fails says so, and what is shown is called old', async (
       <Doctor state={{ state: 'connected', since: at } as Parameters<typeof Doctor>[0]['state']} />
     </QueryClientProvider>,
   )
-  const again = await screen.findByRole('button', { name: 'Run checks again' }, { timeout: 10_000 })
+  const again = await screen.findByRole('button', { name: 'Check again' }, { timeout: 10_000 })
   expect(screen.queryByText(/Wardroom isn’t responding/)).toBeNull()
   away = true
   fireEvent.click(again)

@@ -1,12 +1,12 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useId, useState } from 'react'
 import type { Schemas } from '../api/client'
 import { span } from '../app/format'
 import { settings } from '../texts/settings'
-import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { type Look, State } from '../ui/State'
 import { Failed, Stale } from '../ui/Views'
-import { Command, Group, Note } from './Bits'
+import { Ago, Command, Group, Note } from './Bits'
 import { doctorQuery } from './queries'
 import { type Check, checklist, copyable } from './rules'
 
@@ -16,18 +16,30 @@ const looks: Record<Check['state'], Look> = {
   ok: { tone: 'active', icon: 'check' },
   failed: { tone: 'danger', icon: 'error' },
   not_reached: { tone: 'idle', icon: 'off' },
-  skipped: { tone: 'idle', icon: 'right' },
+  skipped: { tone: 'idle', icon: 'off' },
   waiting: { tone: 'idle', icon: 'clock' },
 }
 
-const took = (ms: number): string => (ms < 1000 ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms` : span(ms))
+function took(ms: number): string {
+  if (ms >= 1000) return span(ms)
+  return ms < 0.1 ? '< 0.1 ms' : `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+}
+
+interface Props {
+  state: Schemas['GatewayStatus']
+  /** Whether the list stays closed until a check fails or the user opens it. */
+  folds?: boolean
+}
 
 /** The checklist of the gateway connection. Runs once when opened, then on request. */
-export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
+export function Doctor({ state, folds = false }: Props) {
   const cache = useQueryClient()
   const asked = useQuery(doctorQuery)
   const exam = asked.data
   const busy = asked.isFetching
+  const [opened, setOpened] = useState(false)
+  const open = !folds || opened || Boolean(exam?.failure)
+  const list = useId()
   const old = exam !== undefined && !busy && state.since > exam.at
   return (
     <Group
@@ -39,25 +51,41 @@ export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
       id="doctor"
       title={words.doctor}
     >
-      <p className="text-soft">{words.doctorIntro}</p>
+      {open && <p className="text-soft">{words.doctorIntro}</p>}
       <p aria-live="polite" className={busy || old ? '' : 'sr-only'}>
         {busy ? words.examining : old ? words.changed : exam?.healthy ? words.healthy : (exam?.failure?.cause ?? '')}
       </p>
       {asked.error && !exam ? <Failed again={() => void asked.refetch()} error={asked.error} /> : null}
       {/* Hidden during a new run, so that a second failure is announced again. */}
       {asked.error && exam && !busy ? <Stale error={asked.error} since={asked.dataUpdatedAt} /> : null}
-      <ol aria-label={words.doctor} className="divide-y divide-line">
+      <ol
+        aria-label={words.doctor}
+        className={`divide-y divide-line lg:columns-2 lg:gap-x-8 ${open ? '' : 'hidden'}`}
+        id={list}
+      >
         {checklist(exam).map(check => (
           <Row check={check} key={check.layer} />
         ))}
       </ol>
       {exam && <Warnings of={exam} />}
       {exam && (
-        <p className="flex flex-wrap items-center gap-x-1.5 text-soft text-xs">
+        <p className="flex flex-wrap items-center gap-x-1.5 text-soft text-xs" data-healthy={exam.healthy}>
           {exam.healthy && <State tone="active">{words.healthy}</State>}
           <span>
-            {words.examined} <Age at={exam.at} /> {settings.agents.ago}, {words.took(took(exam.took_ms))}
+            {words.examined} <Ago at={exam.at} />, {words.took(took(exam.took_ms))}
           </span>
+          {folds && !exam.failure && (
+            <Button
+              aria-controls={list}
+              aria-expanded={open}
+              className="h-6! pointer-coarse:h-10!"
+              icon={open ? 'chevron' : 'right'}
+              look="quiet"
+              onClick={() => setOpened(!open)}
+            >
+              {words.checks(exam.layers.length)}
+            </Button>
+          )}
         </p>
       )}
     </Group>
@@ -101,7 +129,7 @@ export function Findings({ of }: { of: Schemas['GatewayExamination'] }) {
 function Row({ check }: { check: Check }) {
   const look = looks[check.state]
   return (
-    <li className="flex flex-col gap-1.5 py-1.5" data-layer={check.layer} data-state={check.state}>
+    <li className="flex break-inside-avoid flex-col gap-1.5 py-1.5" data-layer={check.layer} data-state={check.state}>
       <div className="flex flex-wrap items-start gap-x-3">
         <span className="flex h-5 w-32 shrink-0 items-center">
           <State icon={look.icon} tone={look.tone}>

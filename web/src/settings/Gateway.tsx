@@ -4,6 +4,7 @@ import { useTicking } from '../app/clock'
 import { useZone } from '../app/config'
 import { moments } from '../app/format'
 import { leads, queries, useMe } from '../app/queries'
+import { NeverAsks } from '../approvals/NeverAsks'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { State, type Tone } from '../ui/State'
@@ -11,6 +12,7 @@ import { Answer, NotAllowed } from '../ui/Views'
 import { Command, Facts, Group, Note, Part } from './Bits'
 import { Doctor } from './Doctor'
 import { GatewaySettings } from './GatewaySettings'
+import { Holds } from './Holds'
 import { Pairing } from './Pairing'
 
 const words = settings.gateway
@@ -20,24 +22,27 @@ type Status = Schemas['GatewayStatus']
 export function GatewayPart() {
   const status = useQuery(queries.gateway)
   const me = useMe().data
+  const may = leads(me)
   return (
     <Part id="gateway">
       <Answer of={status} what={words.what}>
         {is => (
           <>
-            <Connection address={!me || !leads(me)} of={is} />
-            {me && leads(me) && (
-              <>
-                <GatewaySettings />
-                {is.state !== 'not_configured' && (
-                  <>
-                    <Doctor state={is} />
-                    <Pairing />
-                  </>
-                )}
-              </>
-            )}
-            {me && !leads(me) && <NotAllowed detail={words.readOnly} />}
+            {may && is.state !== 'not_configured' && <Doctor folds state={is} />}
+            <div className="grid grid-cols-1 items-start gap-x-4 lg:grid-cols-2">
+              <div>
+                <Connection address={!may} of={is} />
+                {may && is.state !== 'not_configured' && <Holds />}
+              </div>
+              {may && (
+                <div className={is.state === 'not_configured' ? '-order-1' : ''}>
+                  <GatewaySettings />
+                  {is.state !== 'not_configured' && <Pairing />}
+                </div>
+              )}
+            </div>
+            {is.connected_at !== null && <NeverAsks />}
+            {me && !may && <NotAllowed detail={words.readOnly} />}
           </>
         )}
       </Answer>
@@ -45,7 +50,8 @@ export function GatewayPart() {
   )
 }
 
-const tones: Record<string, Tone> = {
+/** The tones of the connection's states; the others are failures. */
+export const tones: Record<string, Tone> = {
   connected: 'active',
   connecting: 'idle',
   not_configured: 'idle',
@@ -123,8 +129,8 @@ export function Connection({ of: is, address = true }: { of: Status; address?: b
 function Connections({ of }: { of: Status['connections'] }) {
   if (of.length < 2) return null
   return (
-    <div>
-      <h4 className="font-medium">{words.two}</h4>
+    <details open={of.some(one => one.state !== 'connected')}>
+      <summary className="w-fit cursor-pointer font-medium">{words.two(of.length)}</summary>
       <p className="text-soft">{words.twoWhy}</p>
       <ul className="mt-1 divide-y divide-line">
         {of.map(one => (
@@ -145,7 +151,7 @@ function Connections({ of }: { of: Status['connections'] }) {
           </li>
         ))}
       </ul>
-    </div>
+    </details>
   )
 }
 

@@ -87,12 +87,8 @@ function Access({ of: is }: { of: All }) {
       />
       <Details of={[url.detail, token.detail]} />
       <Confirm
-        busy={remove.isPending}
-        error={remove.error}
-        onClose={() => {
-          remove.reset()
-          setDoing(null)
-        }}
+        of={remove}
+        onClose={() => setDoing(null)}
         onYes={form => remove.mutate({ gateway: { url: null }, ...ownPassword(form) })}
         open={doing === 'remove'}
         title={words.removeTitle}

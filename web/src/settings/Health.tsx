@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useEffect, useRef } from 'react'
 import { asProblem } from '../api/problem'
 import { useTickingHere } from '../app/clock'
@@ -7,11 +8,9 @@ import { span } from '../app/format'
 import { heardAt, useLineState } from '../app/live'
 import { queries } from '../app/queries'
 import { settings } from '../texts/settings'
-import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { State, type Tone } from '../ui/State'
-import { Answer } from '../ui/Views'
-import { Command, Facts, Group, Part } from './Bits'
+import { Ago, Group, Part } from './Bits'
 import { healthQuery, readyQuery } from './queries'
 
 const words = settings.health
@@ -33,6 +32,7 @@ export function HealthPart() {
   const cache = useQueryClient()
   const findings = useFindings()
   const health = useQuery(healthQuery)
+  const config = useConfig().data
   const line = useLineState()
   const before = useRef(line)
   const ask = useCallback(() => {
@@ -64,60 +64,25 @@ export function HealthPart() {
         </p>
         <ul className="divide-y divide-line">
           {findings.map(f => (
-            <li className="flex flex-wrap items-start gap-x-3 py-1.5" data-health={f.id} key={f.id}>
-              <span className="flex h-5 w-24 shrink-0 items-center">
-                <State
-                  icon={f.state === 'ok' ? 'check' : f.state === 'amiss' ? 'error' : 'clock'}
-                  tone={tones[f.state]}
-                >
-                  {words.words[f.state]}
-                </State>
-              </span>
-              <span className="min-w-0 grow basis-56">
+            <li className="flex items-start gap-x-3 py-1.5" data-health={f.id} key={f.id}>
+              <span className="min-w-0 grow">
                 <span className="font-medium">{f.name}</span>
                 <span className="wrap-anywhere block text-soft">{f.text}</span>
               </span>
+              <State icon={f.state === 'ok' ? 'check' : f.state === 'amiss' ? 'error' : 'clock'} tone={tones[f.state]}>
+                {words.words[f.state]}
+              </State>
             </li>
           ))}
         </ul>
         {health.data && (
           <p className="text-soft text-xs">
-            {words.asked} <Age at={new Date(health.dataUpdatedAt).toISOString()} /> {settings.agents.ago}
+            {words.asked} <Ago at={new Date(health.dataUpdatedAt).toISOString()} />
+            {config && ` · ${words.version} ${config.version} · ${words.zone} ${config.timezone}`}
           </p>
         )}
       </Group>
-      <Version />
-      <Group title={words.probes}>
-        <p className="text-soft">{words.probesHelp}</p>
-        {['/livez', '/readyz', '/health'].map(path => (
-          <Command key={path} text={`curl -s ${location.origin}${path}`} />
-        ))}
-      </Group>
     </Part>
-  )
-}
-
-function Version() {
-  const config = useConfig()
-  return (
-    <Group title={words.version}>
-      <Answer of={config} rows={2} what={words.what}>
-        {c => (
-          <Facts
-            of={[
-              [
-                words.version,
-                <span className="wrap-anywhere font-mono text-xs" key="version">
-                  {c.version}
-                </span>,
-              ],
-              [words.zone, c.timezone],
-              [words.registration, c.registration_enabled ? words.registrationOn : words.registrationOff],
-            ]}
-          />
-        )}
-      </Answer>
-    </Group>
   )
 }
 
@@ -181,7 +146,9 @@ function useFindings(): Finding[] {
       ) : gateway.state === 'not_configured' ? (
         words.gatewayOff
       ) : (
-        <bdi>{gateway.error || settings.gateway.states[gateway.state]}</bdi>
+        <Link className="hover:underline" to="/settings/gateway">
+          <bdi>{gateway.error || settings.gateway.states[gateway.state]}</bdi>
+        </Link>
       ),
     },
     {

@@ -60,7 +60,7 @@ describe('a new key', () => {
       </QueryClientProvider>,
     )
     await screen.findByText('wrk_…once')
-    fireEvent.click(screen.getByRole('button', { name: 'Create key' }))
+    fireEvent.click(screen.getByRole('button', { name: 'New key' }))
     fireEvent.change(await screen.findByLabelText('Name'), { target: { value: 'the gateway' } })
     fireEvent.submit(screen.getByLabelText('Name').closest('form') as HTMLFormElement)
     await screen.findByText(secret)
@@ -68,7 +68,7 @@ describe('a new key', () => {
 
     fireEvent.click(screen.getByRole('button', { name: 'I saved the key' }))
     await waitFor(() => expect(document.body.innerHTML).not.toContain(secret))
-    fireEvent.click(screen.getByRole('button', { name: 'Create key' }))
+    fireEvent.click(screen.getByRole('button', { name: 'New key' }))
     await screen.findByLabelText('Name')
     expect(document.body.innerHTML).not.toContain(secret)
     expect(kept()).not.toContain(secret)

@@ -5,7 +5,6 @@ import * as clock from '../app/clock'
 import { useTicking } from '../app/clock'
 import { day } from '../app/format'
 import { settings } from '../texts/settings'
-import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select } from '../ui/Field'
@@ -13,7 +12,7 @@ import { State } from '../ui/State'
 import { SubmitForm } from '../ui/SubmitForm'
 import { say } from '../ui/toast'
 import { Answer } from '../ui/Views'
-import { Confirm, Refusal, refused } from './Bits'
+import { Ago, Confirm, Refusal, refused } from './Bits'
 import { keysQuery } from './queries'
 import { expiresAt, type Key, keyState, type User } from './rules'
 import { Secret } from './Secret'
@@ -26,7 +25,7 @@ export function Keys({ account }: { account: User }) {
   const [making, setMaking] = useState(false)
   const [revoking, setRevoking] = useState<Key | null>(null)
   return (
-    <section aria-label={words.keysOf(account.name)} className="border-line border-t bg-panel px-3 py-2">
+    <section aria-label={words.keysOf(account.name)} className="border-line border-t bg-panel py-2 pr-3 pl-[3.25rem]">
       <Answer of={asked} rows={2} what={words.keysWhat}>
         {keys => (
           <>
@@ -40,17 +39,15 @@ export function Keys({ account }: { account: User }) {
         )}
       </Answer>
       <Button className="mt-2" disabled={!account.active} icon="plus" onClick={() => setMaking(true)}>
-        {words.newKey}
+        {words.addKey}
       </Button>
-      <Dialog onClose={() => setMaking(false)} open={making} title={`${words.newKey}: ${account.name}`}>
+      <Dialog onClose={() => setMaking(false)} open={making} title={`${words.addKey}: ${account.name}`}>
         <NewKey account={account} onClose={() => setMaking(false)} />
       </Dialog>
       <Revoke account={account} onClose={() => setRevoking(null)} revoking={revoking} />
     </section>
   )
 }
-
-const tones = { works: 'active', expired: 'idle', revoked: 'idle' } as const
 
 function Row({ of: k, onRevoke }: { of: Key; onRevoke: () => void }) {
   const state = useTicking(now => keyState(k, now))
@@ -63,29 +60,37 @@ function Row({ of: k, onRevoke }: { of: Key; onRevoke: () => void }) {
           <bdi>{k.name}</bdi> <span className="wrap-anywhere font-mono text-soft text-xs">{k.hint}</span>
         </p>
         <p className="text-soft text-xs">
-          {k.last_used_at ? (
-            <>
-              {words.used} <Age at={k.last_used_at} /> {words.ago}
-            </>
-          ) : (
-            words.unused
-          )}
+          {k.last_used_at ? <Used at={k.last_used_at} /> : words.unused}
           {' · '}
-          {words.made} <Age at={k.created_at} /> {words.ago}
-          {end && ` · ${end}`}
+          {words.made} <Ago at={k.created_at} />
+          {end && (
+            <>
+              {' · '}
+              {end}
+            </>
+          )}
         </p>
       </div>
-      <State icon={works ? 'check' : 'off'} tone={tones[state]}>
-        {words.keyState[state]}
-      </State>
+      {!works && (
+        <State icon="off" tone="idle">
+          {words.keyState[state]}
+        </State>
+      )}
       {works && (
         <Button aria-label={words.revokeNamed(k.name)} look="danger" onClick={onRevoke}>
-          {words.revoke}
+          {words.askRevoke}
         </Button>
       )}
     </li>
   )
 }
+
+/** When a key was last used. */
+export const Used = ({ at }: { at: string }) => (
+  <>
+    {words.used} <Ago at={at} />
+  </>
+)
 
 /** Creates a key and passes its secret to `onSecret`. The cache keeps only what the key list shows. */
 export function useMakeKey(onSecret: (secret: string) => void) {
@@ -164,15 +169,10 @@ function Revoke({ account, revoking, onClose }: { account: User; revoking: Key |
       onClose()
     },
   })
-  const close = () => {
-    revoke.reset()
-    onClose()
-  }
   return (
     <Confirm
-      busy={revoke.isPending}
-      error={revoke.error}
-      onClose={close}
+      of={revoke}
+      onClose={onClose}
       onYes={() => revoking && revoke.mutate(revoking)}
       open={revoking !== null}
       title={words.revokeTitle(revoking?.name ?? '')}

@@ -1,44 +1,18 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
-import { leads, useMe } from '../app/queries'
-import { useTitle } from '../app/title'
 import { settings as words } from '../texts/settings'
 import { Icon, type IconName } from '../ui/Icon'
+import { type Part, parts } from './parts'
 
-type PartId = keyof typeof words.parts
-
-const parts: readonly { id: PartId; to: `/settings/${PartId}`; icon: IconName; all?: true }[] = [
-  { id: 'account', to: '/settings/account', icon: 'user', all: true },
-  { id: 'users', to: '/settings/users', icon: 'agents' },
-  { id: 'agents', to: '/settings/agents', icon: 'dependency' },
-  { id: 'gateway', to: '/settings/gateway', icon: 'link', all: true },
-  { id: 'projects', to: '/settings/projects', icon: 'tasks', all: true },
-  { id: 'teams', to: '/settings/teams', icon: 'standups', all: true },
-  { id: 'retention', to: '/settings/retention', icon: 'archive' },
-  { id: 'audit', to: '/settings/audit', icon: 'eye' },
-  { id: 'health', to: '/settings/health', icon: 'sessions', all: true },
-]
-
-/** The layout of Settings, with a menu beside the open page. On a phone they are separate. */
+/** The layout of Settings, with a menu beside the open page. On a phone the overview is the menu. */
 export function SettingsLayout() {
   const path = useLocation({ select: l => l.pathname.replace(/\/$/, '') })
   return (
     <div className="md:flex">
-      <nav
-        aria-label={words.title}
-        className={`hidden w-48 shrink-0 self-start p-3 ${path === '/settings' ? '' : 'md:sticky md:top-0 md:block'}`}
-      >
+      <nav aria-label={words.title} className="hidden w-48 shrink-0 self-start p-3 md:sticky md:top-0 md:block">
         <ul className="flex flex-col gap-0.5">
+          <Entry icon="settings" name={words.overview} path={path} to="/settings" />
           {parts.map(p => (
-            <li key={p.id}>
-              <Link
-                aria-current={path === p.to ? 'page' : undefined}
-                className={`flex h-8 items-center gap-2.5 rounded-md px-2 ${path === p.to ? 'bg-accent-tint font-medium text-accent' : 'text-soft hover:bg-hover hover:text-ink'}`}
-                to={p.to}
-              >
-                <Icon name={p.icon} />
-                {words.parts[p.id].name}
-              </Link>
-            </li>
+            <Entry icon={p.icon} key={p.id} name={words.parts[p.id].name} path={path} to={p.to} />
           ))}
         </ul>
       </nav>
@@ -55,37 +29,18 @@ export function SettingsLayout() {
   )
 }
 
-/** The list of the pages in Settings. */
-export function SettingsIndex() {
-  useTitle(words.title)
-  const me = useMe().data
-  const mayNot = me !== undefined && !leads(me)
+function Entry({ to, path, icon, name }: { to: Part['to'] | '/settings'; path: string; icon: IconName; name: string }) {
+  const here = path === to
   return (
-    <>
-      <h2 className="sr-only">{words.title}</h2>
-      <ul className="grid gap-3 sm:grid-cols-2">
-        {parts.map(p => (
-          <li key={p.id}>
-            <Link className="hairline flex h-full gap-3 rounded-md p-3 hover:bg-hover" to={p.to}>
-              <Icon className="mt-0.5 text-soft" name={p.icon} />
-              <span className="min-w-0">
-                <span className="block font-medium">{words.parts[p.id].name}</span>
-                <span className="block text-soft">{words.parts[p.id].about}</span>
-                {mayNot && !p.all && <span className="block text-attention text-xs">{words.leads}</span>}
-              </span>
-            </Link>
-          </li>
-        ))}
-      </ul>
-      {me && !mayNot && (
-        <Link className="hairline mt-3 flex gap-3 rounded-md p-3 hover:bg-hover" to="/welcome">
-          <Icon className="mt-0.5 text-soft" name="check" />
-          <span className="min-w-0">
-            <span className="block font-medium">{words.firstSteps}</span>
-            <span className="block text-soft">{words.firstStepsAbout}</span>
-          </span>
-        </Link>
-      )}
-    </>
+    <li>
+      <Link
+        aria-current={here ? 'page' : undefined}
+        className={`flex h-8 items-center gap-2.5 rounded-md px-2 ${here ? 'bg-accent-tint font-medium text-accent' : 'text-soft hover:bg-hover hover:text-ink'}`}
+        to={to}
+      >
+        <Icon name={icon} />
+        {name}
+      </Link>
+    </li>
   )
 }

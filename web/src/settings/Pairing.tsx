@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
+import { queries } from '../app/queries'
 import { settings } from '../texts/settings'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
@@ -28,24 +29,32 @@ const tones: Record<Paired['state'], Tone> = {
 /** The pairing of Wardroom with the gateway: device, approval, and missing scopes. */
 export function Pairing() {
   const asked = useQuery(pairingQuery)
+  const connected = useQuery(queries.gateway).data?.state === 'connected'
   const [forgotten, setForgotten] = useState<Forgotten | null>(null)
+  const needed = !connected || asked.data?.state !== 'none' || asked.data.scopes_missing.length > 0
   return (
     <Group title={words.title}>
-      <p className="text-soft">{words.intro}</p>
+      {needed && <p className="text-soft">{words.intro}</p>}
       <Answer of={asked} rows={4} what={words.what}>
         {is => (
           <>
             <p aria-live="polite" className="flex flex-wrap items-center gap-x-1.5">
-              <State tone={tones[is.state]}>{words.states[is.state]}</State>{' '}
+              {is.state === 'none' && connected ? (
+                <State tone="done">{words.unneeded}</State>
+              ) : (
+                <State tone={tones[is.state]}>{words.states[is.state]}</State>
+              )}{' '}
               {is.since && (
                 <span className="text-soft">
                   {settings.gateway.since} <Age at={is.since} />
                 </span>
               )}
             </p>
-            <p className="wrap-anywhere">
-              <bdi>{is.detail}</bdi>
-            </p>
+            {is.state !== 'none' && (
+              <p className="wrap-anywhere">
+                <bdi>{is.detail}</bdi>
+              </p>
+            )}
             {is.request && is.device && <Approve device={is.device} of={is.request} title={words.approve} />}
             {is.next && <Next of={is.next} />}
             {is.device && <Device of={is} />}
@@ -57,7 +66,7 @@ export function Pairing() {
             )}
             {forgotten && <Gone of={forgotten} />}
             <Missing of={is.scopes_missing} />
-            <Verbs of={is} onForgotten={setForgotten} />
+            {needed && <Verbs of={is} onForgotten={setForgotten} />}
           </>
         )}
       </Answer>
@@ -221,15 +230,11 @@ function Verbs({ of: is, onForgotten }: { of: Paired; onForgotten: (of: Forgotte
     },
   })
   if (is.state === 'settings') return null
-  const close = () => {
-    rotate.reset()
-    forget.reset()
-    setAsking(null)
-  }
+  const close = () => setAsking(null)
   return (
     <div className="flex flex-wrap gap-2">
       {is.state === 'none' ? (
-        <Button busy={start.isPending} look="primary" onClick={() => start.mutate()}>
+        <Button busy={start.isPending} onClick={() => start.mutate()}>
           {words.start}
         </Button>
       ) : (
@@ -247,8 +252,7 @@ function Verbs({ of: is, onForgotten }: { of: Paired; onForgotten: (of: Forgotte
         </>
       )}
       <Confirm
-        busy={rotate.isPending}
-        error={rotate.error}
+        of={rotate}
         onClose={close}
         onYes={() => rotate.mutate()}
         open={asking === 'rotate'}
@@ -258,8 +262,7 @@ function Verbs({ of: is, onForgotten }: { of: Paired; onForgotten: (of: Forgotte
         <p>{words.rotateText}</p>
       </Confirm>
       <Confirm
-        busy={forget.isPending}
-        error={forget.error}
+        of={forget}
         onClose={close}
         onYes={() => forget.mutate()}
         open={asking === 'forget'}

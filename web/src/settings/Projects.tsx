@@ -1,20 +1,18 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, ifMatch, newKey, type Schemas, take } from '../api/client'
-import { asProblem } from '../api/problem'
+import { api, type Schemas, take } from '../api/client'
 import { useGo } from '../app/useGo'
-import { texts } from '../texts'
 import { settings } from '../texts/settings'
-import { Button, buttonClass } from '../ui/Button'
+import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, TextArea } from '../ui/Field'
 import { Badge } from '../ui/State'
 import { SubmitForm } from '../ui/SubmitForm'
-import { say } from '../ui/toast'
 import { Answer, Empty } from '../ui/Views'
 import { Part, Refusal, refused } from './Bits'
-import { projectsQuery } from './queries'
+import { openTasksQuery, projectsQuery } from './queries'
+import { SaveButtons, useSave } from './useSave'
 
 const projectsRoute = getRouteApi('/frame/settings/projects')
 
@@ -28,7 +26,7 @@ export function ProjectsPart() {
   const asked = useQuery(projectsQuery)
   const add = (
     <Button icon="plus" look="primary" onClick={() => go({ new: '1' })}>
-      {words.create}
+      {words.add}
     </Button>
   )
   const close = () => go({ new: undefined, project: undefined }, true)
@@ -50,7 +48,7 @@ export function ProjectsPart() {
                   ))}
                 </ul>
               )}
-              <Dialog onClose={close} open={search.new === '1'} title={words.create}>
+              <Dialog onClose={close} open={search.new === '1'} title={words.add}>
                 <Form onClose={close} project={null} />
               </Dialog>
               <Dialog onClose={close} open={edited !== undefined} title={words.editNamed(edited?.name ?? '')}>
@@ -66,10 +64,18 @@ export function ProjectsPart() {
 
 function Row({ project: p, onEdit }: { project: Project; onEdit: () => void }) {
   return (
-    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5" data-project={p.key}>
-      <div className="min-w-0 grow basis-56">
+    <li className="flex items-center gap-x-3 px-3 py-1.5" data-project={p.key}>
+      <div className="min-w-0 grow">
         <p className="wrap-anywhere font-medium">
-          <bdi>{p.name}</bdi> <span className="font-mono font-normal text-soft text-xs">{p.key}</span>
+          <Link
+            aria-label={words.tasksOf(p.name)}
+            className="text-accent hover:underline"
+            search={{ project: p.key }}
+            to="/tasks"
+          >
+            <bdi>{p.name}</bdi>
+          </Link>{' '}
+          <span className="font-mono font-normal text-soft text-xs">{p.key}</span>
         </p>
         {p.description && (
           <p className="line-clamp-2 wrap-anywhere text-soft text-xs">
@@ -77,53 +83,47 @@ function Row({ project: p, onEdit }: { project: Project; onEdit: () => void }) {
           </p>
         )}
       </div>
-      {p.archived_at && (
+      {p.archived_at ? (
         <Badge icon="archive" tone="idle">
           {words.archived}
         </Badge>
+      ) : (
+        <OpenTasks project={p} />
       )}
-      <Link aria-label={words.tasksOf(p.name)} className={buttonClass('quiet')} search={{ project: p.key }} to="/tasks">
-        {words.tasks}
-      </Link>
-      <Button aria-label={words.editNamed(p.name)} onClick={onEdit}>
-        {words.edit}
-      </Button>
+      <span className="ml-auto flex shrink-0 gap-1">
+        <Button aria-label={words.editNamed(p.name)} onClick={onEdit}>
+          {words.edit}
+        </Button>
+      </span>
     </li>
   )
 }
 
-function useSave(project: Project | null, onClose: () => void) {
-  const cache = useQueryClient()
-  const [key, setKey] = useState(newKey)
-  const [version, setVersion] = useState(project?.version ?? 0)
-  return useMutation({
-    mutationFn: (of: { made: Schemas['TaskNewProject'] } | { changed: Schemas['TaskProjectChange'] }) =>
-      'made' in of
-        ? take(api.POST('/api/v1/projects', { body: of.made, headers: { 'Idempotency-Key': key } }))
-        : take(
-            api.PATCH('/api/v1/projects/{id}', {
-              params: { path: { id: project?.id ?? '' }, header: ifMatch(version) },
-              body: of.changed,
-            }),
-          ),
-    onSuccess: next => {
-      say(project ? words.saved(next.name) : words.created(next.name))
-      // The board has the projects under a key of its own.
-      for (const queryKey of [projectsQuery.queryKey, ['projects']]) void cache.invalidateQueries({ queryKey })
-      onClose()
-    },
-    onError: err => {
-      const problem = asProblem(err)
-      if (problem.status > 0) setKey(newKey())
-      if (typeof problem.facts.current_version === 'number') setVersion(problem.facts.current_version)
-    },
-  })
+/** The number of a project's open tasks, as a link to them. */
+function OpenTasks({ project: p }: { project: Project }) {
+  const open = useQuery(openTasksQuery(p.key)).data
+  if (open === undefined || open === null) return null
+  return (
+    <Link className="shrink-0 text-accent text-xs underline" search={{ project: p.key }} to="/tasks">
+      {words.openTasks(open)}
+    </Link>
+  )
+}
+
+const kind = {
+  create: (body: Schemas['TaskNewProject'], headers: { 'Idempotency-Key': string }) =>
+    take(api.POST('/api/v1/projects', { body, headers })),
+  change: (id: string, body: Schemas['TaskProjectChange'], header: { 'If-Match': string }) =>
+    take(api.PATCH('/api/v1/projects/{id}', { params: { path: { id }, header }, body })),
+  words,
+  // The board has the projects under a key of its own.
+  stale: [projectsQuery.queryKey, ['projects']],
 }
 
 function Form({ project, onClose }: { project: Project | null; onClose: () => void }) {
   // The form keeps the version it was opened with.
   const [was] = useState(project)
-  const save = useSave(project, onClose)
+  const save = useSave(kind, project, onClose)
   const field = (name: keyof Schemas['TaskNewProject']) => ({ error: refused(save.error, name), name })
   return (
     <SubmitForm
@@ -160,24 +160,13 @@ function Form({ project, onClose }: { project: Project | null; onClose: () => vo
         rows={4}
       />
       <Refusal error={save.error} />
-      <div className="flex flex-wrap justify-end gap-2">
-        {project && (
-          <Button
-            busy={save.isPending}
-            className="mr-auto"
-            icon="archive"
-            onClick={() => save.mutate({ changed: { archived: project.archived_at === null } })}
-          >
-            {project.archived_at ? words.restore : words.archive}
-          </Button>
-        )}
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={save.isPending} look="primary" type="submit">
-          {project ? settings.save : words.create}
-        </Button>
-      </div>
+      <SaveButtons
+        archived={project ? project.archived_at !== null : undefined}
+        busy={save.isPending}
+        onArchive={archived => save.mutate({ changed: { archived } })}
+        onClose={onClose}
+        words={words}
+      />
     </SubmitForm>
   )
 }

@@ -1,22 +1,24 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api, ifMatch, newKey, type Schemas, take } from '../api/client'
-import { asProblem } from '../api/problem'
+import { api, type Schemas, take } from '../api/client'
 import { leads, queries, useMe } from '../app/queries'
 import { useGo } from '../app/useGo'
-import { texts } from '../texts'
+import { isStandupJob, teamOf } from '../schedules/job'
 import { settings } from '../texts/settings'
-import { Button } from '../ui/Button'
+import { Button, buttonClass } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
+import { AgentName } from '../ui/Face'
 import { Field } from '../ui/Field'
+import { Icon } from '../ui/Icon'
 import { Badge } from '../ui/State'
 import { SubmitForm } from '../ui/SubmitForm'
-import { say } from '../ui/toast'
 import { Answer, Empty } from '../ui/Views'
+import { ZoneField } from '../ui/ZoneField'
 import { Part, Refusal, refused } from './Bits'
-import { teamsQuery } from './queries'
+import { jobsQuery, teamsQuery } from './queries'
 import { teamChange } from './rules'
+import { SaveButtons, useSave } from './useSave'
 
 const teamsRoute = getRouteApi('/frame/settings/teams')
 
@@ -32,9 +34,11 @@ export function TeamsPart() {
   const may = leads(me)
   const add = (
     <Button icon="plus" look="primary" onClick={() => go({ new: '1' })}>
-      {words.create}
+      {words.add}
     </Button>
   )
+  const close = () => go({ new: undefined, team: undefined }, true)
+  const edited = asked.data?.find(t => t.key === search.team)
   return (
     <Part actions={add} id="teams">
       {me && !may && <p className="mb-3 text-attention text-xs">{words.readOnly}</p>}
@@ -52,10 +56,12 @@ export function TeamsPart() {
             )}
             {may && (
               <>
-                <Dialog onClose={() => go({ new: undefined }, true)} open={search.new === '1'} title={words.create}>
-                  <Form onClose={() => go({ new: undefined }, true)} team={null} />
+                <Dialog onClose={close} open={search.new === '1'} title={words.add}>
+                  <Form onClose={close} team={null} />
                 </Dialog>
-                <Edit onClose={() => go({ team: undefined }, true)} team={teams.find(t => t.key === search.team)} />
+                <Dialog onClose={close} open={edited !== undefined} title={words.editNamed(edited?.name ?? '')}>
+                  {edited && <Form key={edited.id} onClose={close} team={edited} />}
+                </Dialog>
               </>
             )}
           </>
@@ -66,20 +72,40 @@ export function TeamsPart() {
 }
 
 function Row({ team: t, onEdit }: { team: Team; onEdit: (() => void) | null }) {
+  const connected = useQuery(queries.gateway).data?.state === 'connected'
+  const jobs = useQuery({ ...jobsQuery, enabled: connected && t.archived_at === null }).data
+  // An incomplete list can't tell that a job is missing.
+  const job =
+    jobs &&
+    (jobs.rows.find(j => isStandupJob(j.name) && teamOf(j.name) === t.key) ?? (jobs.next === null ? null : undefined))
   return (
-    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5" data-team={t.key}>
-      <div className="min-w-0 grow basis-56">
+    <li className="flex items-start gap-x-3 px-3 py-2" data-team={t.key}>
+      <div className="min-w-0 grow">
         <p className="wrap-anywhere font-medium">
-          <bdi>{t.name}</bdi> <span className="wrap-anywhere font-mono font-normal text-soft text-xs">{t.key}</span>
+          <bdi>{t.name}</bdi>
         </p>
-        <p className="wrap-anywhere text-soft text-xs">
-          {words.facilitator} <span className="wrap-anywhere font-mono text-xs">{t.facilitator}</span> ·{' '}
-          {words.participants}: <span className="wrap-anywhere font-mono text-xs">{t.participants.join(', ')}</span>
-        </p>
-        {t.from_settings.includes('participants') && <p className="text-soft text-xs">{words.usual}</p>}
+        <div className="my-1 flex flex-wrap items-center gap-x-6 gap-y-1">
+          <span className="flex items-center gap-x-3">
+            <span className="text-soft">{words.facilitator}</span> <Member id={t.facilitator} />
+          </span>
+          <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <span className="text-soft">{words.participants}</span>
+            {t.participants.map(id => (
+              <Member id={id} key={id} />
+            ))}
+          </span>
+        </div>
         <p className="text-soft text-xs">
-          {words.inZone(t.timezone)} · {words.timeout} {t.agent_timeout} · {words.deadline} {t.deadline}
+          {words.inZone(t.timezone)} · {words.times(durationText(t.agent_timeout), durationText(t.deadline))}
         </p>
+        {job === null && onEdit && (
+          <p className="mt-2">
+            <Link className={buttonClass()} search={{ form: 'standup' }} to="/schedules">
+              <Icon name="standups" />
+              {words.addStandup}
+            </Link>
+          </p>
+        )}
       </div>
       {t.archived_at && (
         <Badge icon="archive" tone="idle">
@@ -95,47 +121,31 @@ function Row({ team: t, onEdit }: { team: Team; onEdit: (() => void) | null }) {
   )
 }
 
-function Edit({ team, onClose }: { team: Team | undefined; onClose: () => void }) {
-  return (
-    <Dialog onClose={onClose} open={team !== undefined} title={words.editNamed(team?.name ?? '')}>
-      {team && <Form key={team.id} onClose={onClose} team={team} />}
-    </Dialog>
-  )
+/** Returns a duration of the API with its units as the screens write them: 90s as 90 s, 20m as 20 min. */
+const durationText = (of: string): string =>
+  of.replace(/(\d+)([a-z]+)/g, (_, n: string, unit: string) => ` ${n}\u00a0${unit === 'm' ? 'min' : unit}`).trim()
+
+/** An agent of a team, by its name if it has one. */
+function Member({ id }: { id: string }) {
+  const name = useQuery(queries.agents).data?.find(a => a.agent_id === id)?.name
+  return <AgentName id={id} name={name ?? id} />
 }
 
 const split = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
 
-function useSave(team: Team | null, onClose: () => void) {
-  const cache = useQueryClient()
-  const [key, setKey] = useState(newKey)
-  const [version, setVersion] = useState(team?.version ?? 0)
-  return useMutation({
-    mutationFn: (of: { made: Schemas['StandupNewTeam'] } | { changed: Schemas['StandupTeamChange'] }) =>
-      'made' in of
-        ? take(api.POST('/api/v1/teams', { body: of.made, headers: { 'Idempotency-Key': key } }))
-        : take(
-            api.PATCH('/api/v1/teams/{id}', {
-              params: { path: { id: team?.id ?? '' }, header: ifMatch(version) },
-              body: of.changed,
-            }),
-          ),
-    onSuccess: next => {
-      say(team ? words.saved(next.name) : words.created(next.name))
-      void cache.invalidateQueries({ queryKey: teamsQuery.queryKey })
-      onClose()
-    },
-    onError: err => {
-      const problem = asProblem(err)
-      if (problem.status > 0) setKey(newKey())
-      if (typeof problem.facts.current_version === 'number') setVersion(problem.facts.current_version)
-    },
-  })
+const kind = {
+  create: (body: Schemas['StandupNewTeam'], headers: { 'Idempotency-Key': string }) =>
+    take(api.POST('/api/v1/teams', { body, headers })),
+  change: (id: string, body: Schemas['StandupTeamChange'], header: { 'If-Match': string }) =>
+    take(api.PATCH('/api/v1/teams/{id}', { params: { path: { id }, header }, body })),
+  words,
+  stale: [teamsQuery.queryKey],
 }
 
 function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
   // The form keeps the version it was opened with.
   const [was] = useState(team)
-  const save = useSave(team, onClose)
+  const save = useSave(kind, team, onClose)
   const agents = useQuery(queries.agents).data
   const error = save.error
   const field = (name: keyof Schemas['StandupNewTeam']) => ({ error: refused(error, name), name, spellCheck: false })
@@ -180,11 +190,11 @@ function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
           <option key={a.agent_id} value={a.agent_id} />
         ))}
       </datalist>
-      <Field
-        {...field('timezone')}
+      <ZoneField
         defaultValue={team?.timezone}
-        help={words.timezoneHelp}
+        error={refused(error, 'timezone')}
         label={words.timezone + follows('timezone')}
+        name="timezone"
       />
       <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
         <Field
@@ -203,24 +213,13 @@ function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
         />
       </div>
       <Refusal error={error} />
-      <div className="flex flex-wrap justify-end gap-2">
-        {team && team.key !== 'executive' && (
-          <Button
-            busy={save.isPending}
-            className="mr-auto"
-            icon="archive"
-            onClick={() => save.mutate({ changed: { archived: team.archived_at === null } })}
-          >
-            {team.archived_at ? words.restore : words.archive}
-          </Button>
-        )}
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={save.isPending} look="primary" type="submit">
-          {team ? settings.save : words.create}
-        </Button>
-      </div>
+      <SaveButtons
+        archived={team ? team.archived_at !== null : undefined}
+        busy={save.isPending}
+        onArchive={team?.key === 'executive' ? undefined : archived => save.mutate({ changed: { archived } })}
+        onClose={onClose}
+        words={words}
+      />
     </SubmitForm>
   )
 }

@@ -7,15 +7,16 @@ import { queries, useMe } from '../app/queries'
 import { useGo } from '../app/useGo'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
-import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Face } from '../ui/Face'
 import { Field, Select } from '../ui/Field'
+import { Heads } from '../ui/Heads'
+import { MenuButton, type OpenMenu, useSharedMenu } from '../ui/SharedMenu'
 import { Badge } from '../ui/State'
 import { say, sayFailed } from '../ui/toast'
 import { useDebouncedInput } from '../ui/useDebouncedInput'
 import { Answer, Empty, Partial } from '../ui/Views'
-import { Confirm, ForLeads, OwnPassword, ownPassword, Part } from './Bits'
+import { Ago, Confirm, ForLeads, OwnPassword, ownPassword, Part } from './Bits'
 import { byRank, mayChange, needsPassword, type User, userFits } from './rules'
 import { CreateUser, EditUser } from './UserDialogs'
 
@@ -28,20 +29,18 @@ type Search = ReturnType<typeof usersRoute.useSearch>
 export function UsersPart() {
   const search = usersRoute.useSearch()
   const go = useGo<Search>('/settings/users')
-  useKeys([{ keys: 'c', label: words.create, run: () => go({ new: '1' }) }])
+  useKeys([{ keys: 'c', label: words.add, run: () => go({ new: '1' }) }])
   return (
     <Part
       actions={
         <Button icon="plus" look="primary" onClick={() => go({ new: '1' })}>
-          {words.create}
+          {words.add}
         </Button>
       }
       id="users"
     >
       <ForLeads>
-        <Filters go={go} search={search} />
         <List go={go} search={search} />
-        <CreateUser onClose={() => go({ new: undefined }, true)} open={search.new === '1'} />
       </ForLeads>
     </Part>
   )
@@ -87,19 +86,33 @@ function Filters({ search, go }: { search: Search; go: Go }) {
   )
 }
 
+/** From this many accounts on, the list has filters. */
+const many = 20
+const listClass = 'hairline divide-y divide-line rounded-md'
+/** The columns on wide screens; the face has one of its own. */
+const grid = 'items-center gap-x-3 px-3 sm:grid sm:grid-cols-[1.75rem_minmax(0,1fr)_6rem_8rem_9rem]'
+
 function List({ search, go }: { search: Search; go: Go }) {
   const asked = useQuery(queries.users)
   const me = useMe().data
   const [turning, setTurning] = useState<User | null>(null)
+  const [onMenu, menu] = useSharedMenu()
   const { q, role, show } = search
   const rows = useMemo(
     () => asked.data?.filter(u => userFits(u, { q, role, show })).sort(byRank),
     [asked.data, q, role, show],
   )
+  const filtered = Boolean(q || role || show)
+  const people = rows?.filter(u => u.role !== 'agent') ?? []
+  const agents = rows?.filter(u => u.role === 'agent') ?? []
+  const row = (u: User) => (
+    <Row key={u.id} me={me} onEdit={() => go({ user: u.id })} onMenu={onMenu} onTurn={setTurning} user={u} />
+  )
   return (
     <Answer of={asked} what={words.what}>
       {all => (
         <>
+          {(filtered || all.length >= many) && <Filters go={go} search={search} />}
           {all.length >= 500 && <Partial>{words.cut(all.length)}</Partial>}
           {rows?.length === 0 ? (
             <Empty
@@ -110,12 +123,26 @@ function List({ search, go }: { search: Search; go: Go }) {
               title={words.none}
             />
           ) : (
-            <ul aria-label={settings.parts.users.name} className="hairline divide-y divide-line rounded-md">
-              {rows?.map(u => (
-                <Row key={u.id} me={me} onEdit={() => go({ user: u.id })} onTurn={setTurning} user={u} />
-              ))}
-            </ul>
+            <>
+              {people.length > 0 && <Heads grid={grid} of={words.heads} />}
+              {people.length > 0 && (
+                <ul aria-label={settings.parts.users.name} className={listClass}>
+                  {people.map(row)}
+                </ul>
+              )}
+              {agents.length > 0 && (
+                <details className="mt-4" open={filtered}>
+                  <summary className="mb-2 w-fit cursor-pointer text-soft hover:text-ink">
+                    {words.agents(agents.length)}
+                  </summary>
+                  <ul aria-label={words.agents(agents.length)} className={listClass}>
+                    {agents.map(row)}
+                  </ul>
+                </details>
+              )}
+            </>
           )}
+          {me && <CreateUser me={me} onClose={() => go({ new: undefined }, true)} open={search.new === '1'} />}
           {me && search.user && (
             <EditUser
               me={me}
@@ -123,6 +150,7 @@ function List({ search, go }: { search: Search; go: Go }) {
               user={all.find(u => u.id === search.user)}
             />
           )}
+          {menu}
           <Turn onClose={() => setTurning(null)} user={all.find(u => u.id === turning?.id) ?? null} />
         </>
       )}
@@ -135,58 +163,53 @@ function Row({
   me,
   onEdit,
   onTurn,
+  onMenu,
 }: {
   user: User
   me: User | undefined
   onEdit: () => void
   onTurn: (user: User) => void
+  onMenu: OpenMenu
 }) {
   const may = me ? mayChange(me, user) : null
   const setActive = useSetActive()
+  const turn = {
+    id: 'turn',
+    label: user.active ? words.deactivate : words.activate,
+    danger: user.active,
+    onSelect: () =>
+      user.active || needsPassword(user, { active: true })
+        ? onTurn(user)
+        : setActive.mutate({ user, active: true }, { onError: err => sayFailed(err) }),
+  }
   return (
-    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-1.5" data-user={user.id}>
+    <li className={`${grid} flex py-1.5 max-sm:gap-x-2`} data-user={user.id}>
       <Face agent={user.agent_id} name={user.name} size="md" />
-      <div className="min-w-0 grow basis-56">
+      <div className="min-w-0 grow basis-0">
         <p className={`wrap-anywhere font-medium ${user.active ? '' : 'text-soft'}`}>
           <bdi>{user.name}</bdi>
-          {user.id === me?.id && <span className="font-normal text-soft"> ({words.you})</span>}
+          {user.id === me?.id && <span className="font-normal text-soft"> ({words.you})</span>}{' '}
+          {!user.active && <Badge tone="attention">{settings.state.inactive}</Badge>}
         </p>
-        <p className="wrap-anywhere text-soft text-xs">
+        <p className="truncate text-soft text-xs" title={user.email}>
           <bdi>{user.email}</bdi>
         </p>
       </div>
-      <span className="w-24 text-sm">
+      <span className="min-w-0 shrink-0 text-sm">
         {settings.roles[user.role]}
-        {user.agent_id && <span className="key block truncate text-soft text-xs">{user.agent_id}</span>}
+        {user.agent_id && <span className="key block truncate text-soft text-xs max-sm:hidden">{user.agent_id}</span>}
       </span>
-      <span className="w-36 text-soft text-xs">
-        {user.last_login_at ? (
-          <>
-            {words.lastLogin} <Age at={user.last_login_at} /> {settings.agents.ago}
-          </>
-        ) : (
-          words.neverIn
-        )}
+      <span className="text-soft text-xs max-sm:hidden">
+        {user.last_login_at ? <Ago at={user.last_login_at} /> : user.role !== 'agent' && words.neverIn}
       </span>
-      <span className="w-24">{!user.active && <Badge tone="attention">{settings.state.inactive}</Badge>}</span>
-      <span className="ml-auto flex gap-1 sm:min-w-44 sm:justify-end">
+      <span className="flex shrink-0 items-center gap-1 sm:justify-end">
         {may?.any ? (
           <>
             <Button aria-label={words.editNamed(user.name)} onClick={onEdit}>
               {words.edit}
             </Button>
             {may.active && (
-              <Button
-                busy={setActive.isPending}
-                look={user.active ? 'danger' : 'plain'}
-                onClick={() =>
-                  user.active || needsPassword(user, { active: true })
-                    ? onTurn(user)
-                    : setActive.mutate({ user, active: true }, { onError: err => sayFailed(err) })
-                }
-              >
-                {user.active ? words.deactivate : words.activate}
-              </Button>
+              <MenuButton groups={() => [{ items: [turn] }]} label={words.actionsFor(user.name)} onMenu={onMenu} />
             )}
           </>
         ) : (
@@ -224,13 +247,9 @@ function Turn({ user, onClose }: { user: User | null; onClose: () => void }) {
   const active = user?.active === false
   return (
     <Confirm
-      busy={setActive.isPending}
-      error={setActive.error}
+      of={setActive}
       look={active ? 'primary' : 'danger'}
-      onClose={() => {
-        setActive.reset()
-        onClose()
-      }}
+      onClose={onClose}
       onYes={form => user && setActive.mutate({ user, active, ...ownPassword(form) }, { onSuccess: onClose })}
       open={user !== null}
       title={(active ? words.activateTitle : words.deactivateTitle)(user?.name ?? texts.app.me)}

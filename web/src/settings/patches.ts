@@ -9,7 +9,13 @@ export const settingsPatches: readonly Patch[] = [
       for (const what of ['jobs', 'sessions', 'schedule']) rereadSoon(cache, ['settings', what])
     },
   },
-  { on: ['settings.'], apply: (_, cache) => rereadSoon(cache, ['settings', 'service']) },
+  {
+    on: ['settings.'],
+    apply: (_, cache) => {
+      for (const what of ['service', 'retention']) rereadSoon(cache, ['settings', what])
+    },
+  },
+  { on: ['login.'], apply: (_, cache) => rereadSoon(cache, ['settings', 'devices']) },
   { on: ['pairing.'], apply: (_, cache) => rereadSoon(cache, ['gateway', 'pairing']) },
   {
     on: ['key.'],

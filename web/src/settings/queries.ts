@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { api, type Page, type Schemas, take, takePage } from '../api/client'
+import { countOpenTasks } from '../app/countTasks'
 
 export const pairingQuery = queryOptions({
   queryKey: ['gateway', 'pairing'],
@@ -48,31 +49,41 @@ export const projectsQuery = queryOptions({
   },
 })
 
+/** The number of a project's tasks that aren't done, or null if the server doesn't say. */
+export const openTasksQuery = (project: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'count', project],
+    queryFn: ({ signal }) => countOpenTasks({ project }, signal),
+  })
+
 export const retentionQuery = queryOptions({
   queryKey: ['settings', 'retention'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/retention', { signal })),
+})
+
+/** What a purge would remove with another number of days. */
+export const dueQuery = (setting: string, days: number) =>
+  queryOptions({
+    queryKey: ['settings', 'retention', setting, days],
+    queryFn: ({ signal }) => {
+      const query = { setting: setting as 'ARCHIVE_AFTER_DAYS', days }
+      return take(api.GET('/api/v1/retention/preview', { params: { query }, signal }))
+    },
+  })
+
+/** The browsers and programs that are signed in to the user's account. */
+export const devicesQuery = queryOptions({
+  queryKey: ['settings', 'devices'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/auth/me/sessions', { params: { query: { limit: 100 } }, signal })),
 })
 
 /** The search parameters of the audit page. */
 export interface AuditFilters {
   kind?: string | undefined
   actor?: string | undefined
-  about?: string | undefined
   since?: string | undefined
   until?: string | undefined
 }
-
-type SubjectKind =
-  | 'user'
-  | 'address'
-  | 'device'
-  | 'service'
-  | 'prices'
-  | 'retention'
-  | 'task'
-  | 'standup'
-  | 'schedule'
-  | 'session'
 
 /** Returns the start of a local day as a timestamp, or undefined. */
 function midnight(day: string | undefined, later: number): string | undefined {
@@ -89,7 +100,6 @@ export function auditParams(f: AuditFilters) {
   return {
     ...(f.kind ? { kind: [f.kind] } : {}),
     ...(f.actor ? { actor: f.actor } : {}),
-    ...(f.about ? { subject_kind: f.about as SubjectKind } : {}),
     ...(since ? { since } : {}),
     ...(until ? { until } : {}),
   }

@@ -9,17 +9,9 @@ const root = createRoute({
   component: lazyPage(() => import('./Layout'), 'SettingsLayout'),
 })
 
-const indexRoute = createRoute({
-  getParentRoute: () => root,
-  path: '/',
-  component: lazyPage(() => import('./Layout'), 'SettingsIndex'),
-})
-
-const accountRoute = createRoute({
-  getParentRoute: () => root,
-  path: '/account',
-  component: lazyPage(() => import('./Account'), 'AccountPart'),
-})
+/** A page without search parameters. */
+const plain = <P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
+  createRoute({ getParentRoute: () => root, path, component })
 
 const usersRoute = createRoute({
   getParentRoute: () => root,
@@ -42,12 +34,6 @@ const agentKeysRoute = createRoute({
   component: lazyPage(() => import('./Agents'), 'AgentsPart'),
 })
 
-const gatewayRoute = createRoute({
-  getParentRoute: () => root,
-  path: '/gateway',
-  component: lazyPage(() => import('./Gateway'), 'GatewayPart'),
-})
-
 const projectsRoute = createRoute({
   getParentRoute: () => root,
   path: '/projects',
@@ -63,25 +49,6 @@ const teamsRoute = createRoute({
   component: lazyPage(() => import('./Teams'), 'TeamsPart'),
 })
 
-const retentionRoute = createRoute({
-  getParentRoute: () => root,
-  path: '/retention',
-  component: lazyPage(() => import('./Retention'), 'RetentionPart'),
-})
-
-const subjects = [
-  'user',
-  'address',
-  'device',
-  'service',
-  'prices',
-  'retention',
-  'task',
-  'standup',
-  'schedule',
-  'session',
-] as const
-
 const auditRoute = createRoute({
   getParentRoute: () => root,
   path: '/audit',
@@ -89,7 +56,6 @@ const auditRoute = createRoute({
     params({
       kind: textParam(s.kind),
       actor: textParam(s.actor),
-      about: wordParam(s.about, subjects),
       since: dayParam(s.since),
       until: dayParam(s.until),
       event: textParam(s.event),
@@ -97,21 +63,30 @@ const auditRoute = createRoute({
   component: lazyPage(() => import('./Audit'), 'AuditPart'),
 })
 
-const healthRoute = createRoute({
-  getParentRoute: () => root,
-  path: '/health',
-  component: lazyPage(() => import('./Health'), 'HealthPart'),
-})
-
 export const settingsRoute = root.addChildren([
-  indexRoute,
-  accountRoute,
+  plain(
+    '/',
+    lazyPage(() => import('./Overview'), 'SettingsIndex'),
+  ),
+  plain(
+    '/account',
+    lazyPage(() => import('./Account'), 'AccountPart'),
+  ),
   usersRoute,
   agentKeysRoute,
-  gatewayRoute,
+  plain(
+    '/gateway',
+    lazyPage(() => import('./Gateway'), 'GatewayPart'),
+  ),
   projectsRoute,
   teamsRoute,
-  retentionRoute,
+  plain(
+    '/retention',
+    lazyPage(() => import('./Retention'), 'RetentionPart'),
+  ),
   auditRoute,
-  healthRoute,
+  plain(
+    '/health',
+    lazyPage(() => import('./Health'), 'HealthPart'),
+  ),
 ])

@@ -7,6 +7,7 @@ import {
   checklist,
   copyable,
   type Exam,
+  effectOf,
   expiresAt,
   facts,
   gatewayChange,
@@ -248,5 +249,20 @@ describe('the change of the gateway settings', () => {
   it('leaves out what the environment sets', () => {
     expect(gatewayChange(is('ws://a', false), 'ws://b', 't')).toEqual({ token: 't' })
     expect(gatewayChange(is('', true, false), 'ws://b', '')).toEqual({ url: 'ws://b' })
+  })
+})
+
+// A person must know before saving how much is deleted earlier.
+describe('the effect of other retention days', () => {
+  const now = [{ preview: { count: 200, before: '', oldest_at: null } }, { preview: null }]
+  it.each([
+    ['more goes', [{ count: 1204 }, { count: 10 }], { is: 'earlier', count: 1014 }],
+    ['less goes', [{ count: 0 }, { count: 0 }], { is: 'later', count: 200 }],
+    ['the same goes', [{ count: 200 }, { count: 0 }], { is: 'same', count: 0 }],
+  ] as const)('is said if %s', (_, due, want) => {
+    expect(effectOf(now, due)).toEqual(want)
+  })
+  it('is unknown while nobody has counted', () => {
+    expect(effectOf(now, undefined)).toBeUndefined()
   })
 })

@@ -211,3 +211,17 @@ export function gatewayChange(
     ...(token ? { token } : moved && is.token.editable ? { token: null } : {}),
   }
 }
+
+/**
+ * Returns what another number of days means for the next purge: how many more items it removes, or how many of those due
+ * now it keeps. Undefined while the counts are unknown.
+ */
+export function effectOf(
+  of: readonly Pick<Schemas['RetentionStatus'], 'preview'>[],
+  due: readonly { count: number }[] | undefined,
+): { is: 'earlier' | 'later' | 'same'; count: number } | undefined {
+  if (!due) return undefined
+  const sum = (list: readonly { count: number }[]) => list.reduce((n, one) => n + one.count, 0)
+  const more = sum(due) - sum(of.map(p => ({ count: p.preview?.count ?? 0 })))
+  return { is: more > 0 ? 'earlier' : more < 0 ? 'later' : 'same', count: Math.abs(more) }
+}

@@ -15,12 +15,12 @@ const writers = new Set(sources.filter(s => s.text.includes('event.Audit')).map(
 
 /** Kinds that belong to the activity log, except for the audited ones. */
 const activity =
-  /^(task\.(?!deleted)|comment\.(?!deleted)|standup\.(?!deleted)|team\.|session\.(?!message_sent|stopped))/
+  /^(task\.(?!deleted)|comment\.(?!deleted)|standup\.(?!deleted)|team\.|session\.(?!message_sent|stopped)|agent\.hold_changed)/
 
 function written(): string[] {
   const kinds = new Set<string>()
   const form =
-    /"((?:login|password|registration|setup|user|key|pairing|retention|prices|service|settings|schedule|job|session|task|comment|standup)\.[a-z_]+)"/g
+    /"((?:login|password|registration|setup|user|key|pairing|retention|prices|service|settings|schedule|job|session|task|comment|standup|limit|agent|approval|question)\.[a-z_]+)"/g
   for (const { dir, text } of sources) {
     if (!writers.has(dir)) continue
     for (const [, kind] of text.matchAll(form)) if (kind && !activity.test(kind)) kinds.add(kind)

@@ -1,33 +1,36 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useCallback, useMemo, useState } from 'react'
+import { type ReactNode, useCallback, useMemo } from 'react'
 import { grouped, money, tokens, unknown } from '../app/format'
-import { queries } from '../app/queries'
+import { queries, usePeople } from '../app/queries'
+import { jobNamesQuery } from '../sessions/queries'
 import { spend } from '../texts/spend'
-import { Button } from '../ui/Button'
-import { AgentName } from '../ui/Face'
-import { sayFailed } from '../ui/toast'
+import { type Look, Swatch } from '../ui/chart/looks'
+import { AgentName, Face } from '../ui/Face'
 import { keyOf, type PartId } from './split'
-import { type Amounts, costOf, tokensOf } from './sums'
+import { type Amounts, costOf, type Report, tokensOf } from './sums'
 
 const words = spend
 
-/** A rounded amount. The exact one is in the tooltip and the value attribute. */
-export function Money({ usd, className = '' }: { usd: string | null; className?: string }) {
-  if (usd === null) return <span className={`text-attention ${className}`}>{words.unpriced}</span>
+/**
+ * A rounded amount. The exact one is in the tooltip and the value attribute. `shown` is rounded already, so that it adds
+ * up with its neighbors.
+ */
+export function Money({ usd, shown }: { usd: string | null; shown?: string | undefined }) {
+  if (usd === null) return <span className="text-attention">{words.unpriced}</span>
   return (
-    <data className={className} title={`${words.known.exact}: $${usd}`} value={usd}>
-      {money(usd)}
+    <data title={`${words.known.exact}: $${usd}`} value={usd}>
+      {money(shown === undefined || shown === '0' ? usd : shown)}
     </data>
   )
 }
 
 /** The cost of runs, and the number of unpriced ones. */
-export function Cost({ of }: { of: Amounts }) {
+export function Cost({ of, shown }: { of: Amounts; shown?: string | undefined }) {
   const cost = costOf(of)
   return (
     <span className="whitespace-nowrap">
-      <Money usd={cost} />
+      <Money shown={shown} usd={cost} />
       {of.unpriced > 0 && cost !== null && (
         <span className="text-attention text-xs"> {words.withUnpriced(of.unpriced)}</span>
       )}
@@ -50,76 +53,96 @@ export const Count = ({ of }: { of: number }) => (
 
 export const tokenText = (of: Amounts): string => tokens(tokensOf(of.tokens))
 
-/** Returns a function that names a group: agents by name, sources by label, others by key. */
-export function useNames(group: string): (id: PartId) => string {
+/** Returns a function that names a group: by the report, the agent, the job, or the source, else by its key. */
+export function useNames(report: Report): (id: PartId) => string {
+  const { group, groups } = report
   const agents = useQuery({ ...queries.agents, enabled: group === 'agent' }).data
-  const names = useMemo(() => new Map(agents?.map(a => [a.agent_id, a.name])), [agents])
+  const seen = useQuery({ ...queries.gateway, enabled: group === 'job' }).data?.state === 'connected'
+  const jobs = useQuery({ ...jobNamesQuery, enabled: group === 'job' && seen }).data
+  const names = useMemo(() => {
+    if (group === 'agent') return new Map(agents?.map(a => [a.agent_id, a.name]))
+    if (group === 'job') return jobs
+    return new Map(groups.flatMap(g => (g.key !== null && g.name !== null ? [[g.key, g.name] as const] : [])))
+  }, [group, groups, agents, jobs])
   return useCallback(
     id => {
       if (id === 'rest') return words.others
+      if (id === 'active') return words.active
       const key = keyOf(id)
       if (key === null) return words.none[group] ?? unknown
-      if (group === 'agent') return names.get(key) ?? key
-      return group === 'source' ? (words.source[key] ?? key) : key
+      return names?.get(key) ?? (group === 'source' ? words.source[key] : undefined) ?? key
     },
     [group, names],
   )
 }
 
-/** The name of a group; tasks are links, agents have their faces. */
-export function GroupName({ id, group, name }: { id: PartId; group: string; name: string }) {
+/** A name of one line, or of two on a phone. */
+export const nameClass = 'min-w-0 truncate max-sm:line-clamp-2 max-sm:whitespace-normal'
+
+interface GroupProps {
+  id: PartId
+  group: string
+  name: string
+  look: Look
+  /** The user ID of a task's assignee. */
+  assignee: string | null
+}
+
+/** The name of a group, with its face or its color in the chart. Links to what it is. */
+export function GroupName({ id, group, name, look, assignee }: GroupProps) {
   const key = keyOf(id)
-  if (group === 'task' && key !== null) {
+  const who = usePeople().get(assignee ?? '')
+  const link = `${nameClass} text-accent hover:underline`
+  if (group === 'agent' && key !== null) {
     return (
-      <Link className="key text-accent hover:underline" search={{ task: key }} to="/tasks">
-        <bdi>{key}</bdi>
+      <Link className={link} params={{ agentId: key }} to="/agents/$agentId">
+        <AgentName id={key} name={name} />
       </Link>
     )
   }
-  if (group === 'agent' && key !== null) return <AgentName id={key} name={name} />
   return (
-    <bdi className={key === null ? 'text-soft' : ''} title={key ?? name}>
-      {name}
-    </bdi>
-  )
-}
-
-/** Downloads text as a CSV file. */
-function saveFile(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  // Some browsers start reading only after this.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}
-
-/** A download button. */
-export function CsvButton({ label, name, text }: { label: string; name: string; text: () => Promise<string> }) {
-  const [busy, setBusy] = useState(false)
-  const save = async () => {
-    setBusy(true)
-    try {
-      saveFile(name, await text())
-    } catch (err) {
-      sayFailed(err, words.csvFailed)
-    } finally {
-      setBusy(false)
-    }
-  }
-  return (
-    <Button aria-label={label} busy={busy} icon="down" onClick={() => void save()}>
-      {words.csv}
-    </Button>
+    <span className="flex min-w-0 items-center gap-1.5 max-sm:w-36 xl:max-w-70" title={name}>
+      <Swatch look={look} />
+      {who && (
+        <span title={who.name}>
+          <Face agent={who.agent} name={who.name} />
+          <span className="sr-only">{who.name}</span>
+        </span>
+      )}
+      {key !== null && group === 'task' ? (
+        <Link className={link} search={{ task: key }} to="/tasks">
+          <bdi className="key">{key}</bdi> {name !== key && <bdi>{name}</bdi>}
+        </Link>
+      ) : key !== null && group === 'project' ? (
+        <Link className={link} search={{ project: key }} to="/tasks">
+          <bdi>{name}</bdi>
+        </Link>
+      ) : key !== null && group === 'job' ? (
+        <Link className={link} search={{ job: key }} to="/schedules">
+          <bdi>{name}</bdi>
+        </Link>
+      ) : (
+        <bdi className={`${nameClass} ${key === null ? 'text-soft' : ''}`}>{name}</bdi>
+      )}
+    </span>
   )
 }
 
 /** A section with a title and actions. */
-export function Section({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+export function Section({
+  title,
+  actions,
+  className = '',
+  children,
+}: {
+  title: string
+  actions?: ReactNode
+  className?: string
+  children: ReactNode
+}) {
   return (
-    <section aria-label={title} className="flex min-w-0 flex-col gap-2">
-      <div className="flex min-h-7 flex-wrap items-center gap-2">
+    <section aria-label={title} className={`flex min-w-0 flex-col gap-2 ${className}`}>
+      <div className="flex min-h-8 flex-wrap items-center gap-2">
         <h2 className="grow font-semibold text-base">{title}</h2>
         {actions}
       </div>

@@ -1,134 +1,166 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { grouped } from '../app/format'
-import { leads, useMe } from '../app/queries'
+import { useState } from 'react'
+import { grouped, usd } from '../app/format'
 import { spend } from '../texts/spend'
-import { strokeOf } from '../ui/chart/looks'
+import { Button } from '../ui/Button'
+import { fillOf, type Look, strokeOf } from '../ui/chart/looks'
 import { Sparkline } from '../ui/Gauge'
-import { hueOf } from '../ui/hue'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
-import { Cost, Count, CsvButton, GroupName, Money, Section, useNames } from './Bits'
-import { tableOf } from './download'
-import type { Ask } from './period'
-import { newPriceId } from './prices'
+import { Cost, Count, GroupName, Money, Section } from './Bits'
+import { knownOf } from './ledger'
 import type { TimeSeries } from './queries'
-import { keyOf, type PartId, partId } from './split'
-import { amountsOf, classes, costOf, type Report, type Share, tokensOf } from './sums'
+import { type Bin, lookOf, type Measure, measured, namesOf, type PartId, partId } from './split'
+import { amountsOf, classes, costOf, isNothing, nothing, type Report, roundedParts, type Share, tokensOf } from './sums'
 
 const words = spend
+const most = 12
 
-/** The groups of a report, with the same rows as the CSV file. */
-export function Groups({ report, ask, timeSeries }: { report: Report; ask: Ask; timeSeries: TimeSeries }) {
-  const cache = useQueryClient()
-  const name = useNames(report.group)
-  const mayPrice = leads(useMe().data)
+interface Props {
+  report: Report
+  timeSeries: TimeSeries
+  /** The groups with a color of their own. */
+  series: readonly PartId[]
+  name: (id: PartId) => string
+  measure: Measure
+}
+
+/** The groups of a report, most expensive first. The CSV file has the same rows. */
+export function Groups(props: Props) {
+  const { report, measure } = props
+  const [all, setAll] = useState(false)
   const title = words.by[report.group as 'agent'] ?? report.group
-  const columns = useColumns(report, name, timeSeries)
+  const columns = columnsOf(props)
+  const rows = inOrder(report.groups, measure)
+  const cut = !all && rows.length > most + 1
   return (
-    <Section
-      actions={
-        <CsvButton
-          label={words.csvOf(title)}
-          name={`spend-by-${report.group}-${ask.from}-${ask.to}.csv`}
-          text={() => tableOf(cache, ask, report.group)}
-        />
-      }
-      title={title}
-    >
-      <NumberTable
-        columns={
-          report.group === 'model' && mayPrice && report.total.unpriced_runs > 0
-            ? [...columns, pricing(ask.from)]
-            : columns
-        }
-        idOf={partId}
-        label={title}
-        rows={report.groups}
-      />
+    <Section title={title}>
+      <NumberTable columns={columns} idOf={partId} label={title} rows={cut ? rows.slice(0, most) : rows} />
+      {cut && (
+        <Button className="self-start" look="quiet" onClick={() => setAll(true)}>
+          {words.showAll(rows.length)}
+        </Button>
+      )}
+      {all && report.groups.some(g => g.rest) && <p className="text-soft text-xs">{words.rest}</p>}
     </Section>
   )
 }
 
-function useColumns(report: Report, name: (id: PartId) => string, timeSeries: TimeSeries): NumberColumn<Share>[] {
+/** Sorts by what the chart measures. Usage without a group comes last, because there is nothing to act on. */
+const inOrder = (groups: readonly Share[], measure: Measure): Share[] =>
+  [...groups].sort((a, b) => {
+    const less = measured(amountsOf(b), measure) - measured(amountsOf(a), measure)
+    return Number(a.key === null) - Number(b.key === null) || (less > 0n ? 1 : less < 0n ? -1 : 0)
+  })
+
+/** Returns the columns. Those that would be zero in every row are left out. */
+function columnsOf({ report, name, timeSeries, series, measure }: Props): NumberColumn<Share>[] {
   const all = amountsOf(report.total)
-  return [
+  const costs = roundedParts(
+    all.cost,
+    report.groups.map(g => amountsOf(g).cost),
+  ).map(usd)
+  const look = (g: Share): Look => lookOf(report.group, partId(g), series.indexOf(partId(g)))
+  const trends = timeSeries.bins.filter(b => !b.running).length > 2
+  const byWork = ['task', 'job', 'project'].includes(report.group)
+  const columns: (NumberColumn<Share> | false)[] = [
     {
       id: 'name',
       label: words.group[report.group] ?? report.group,
-      cell: g => <GroupName group={report.group} id={partId(g)} name={name(partId(g))} />,
+      cell: g => (
+        <GroupName assignee={g.assignee_id} group={report.group} id={partId(g)} look={look(g)} name={name(partId(g))} />
+      ),
       foot: words.total,
     },
-    { id: 'cost', label: words.cost, cell: g => <Cost of={amountsOf(g)} />, foot: <Cost of={all} /> },
-    { id: 'share', label: words.share, cell: g => shareOf(g, report) },
-    ...(timeSeries.bins.length > 1
-      ? [
-          {
-            id: 'trend',
-            label: words.trend,
-            left: true,
-            cell: (g: Share) => (
-              <Sparkline
-                label={words.trendOf(name(partId(g)))}
-                values={trendOf(timeSeries, partId(g))}
-                {...(report.group === 'agent' && g.key ? { stroke: strokeOf(hueOf(g.key)) } : {})}
-              />
-            ),
-          },
-        ]
-      : []),
     {
+      id: 'cost',
+      label: words.cost,
+      cell: g => <Cost of={amountsOf(g)} shown={costs[report.groups.indexOf(g)]} />,
+      foot: <Cost of={all} />,
+    },
+    {
+      id: 'share',
+      label: words.share,
+      left: true,
+      cell: g => <ShareBar look={look(g)} part={partOf(g, report, measure)} />,
+    },
+    byWork && { id: 'last', label: words.lastRun, wide: true, left: true, cell: g => lastRun(timeSeries, partId(g)) },
+    trends && {
+      id: 'trend',
+      label: words.trend,
+      wide: true,
+      left: true,
+      cell: g =>
+        g.active ? null : (
+          <Trend look={look(g)} name={name(partId(g))} values={trendOf(report, timeSeries, partId(g))} />
+        ),
+    },
+    { id: 'runs', label: words.runs, wide: true, cell: g => grouped(g.runs), foot: grouped(all.runs) },
+    all.estimated !== 0n && {
       id: 'estimated',
-      label: words.estimatedCost,
+      label: words.known.estimated,
+      wide: true,
       cell: g => <Money usd={g.estimated_usd} />,
       foot: <Money usd={report.total.estimated_usd} />,
     },
-    { id: 'runs', label: words.runs, cell: g => grouped(g.runs), foot: grouped(all.runs) },
-    {
-      id: 'unpriced',
-      label: words.unpricedRuns,
-      cell: g => <span className={g.unpriced_runs > 0 ? 'text-attention' : ''}>{grouped(g.unpriced_runs)}</span>,
-      foot: grouped(all.unpriced),
+    !byWork && {
+      id: 'tokens',
+      label: words.tokens.title,
+      wide: true,
+      cell: g => <Count of={tokensOf(g.tokens)} />,
+      foot: <Count of={tokensOf(all.tokens)} />,
     },
-    { id: 'corrections', label: words.adjustments, cell: g => grouped(g.corrections), foot: grouped(all.corrections) },
-    ...classes.map(c => ({
+    ...(measure === 'tokens' ? classes.filter(c => all.tokens[c] !== 0) : []).map(c => ({
       id: c,
       label: words.tokens[c],
+      wide: true as const,
       cell: (g: Share) => <Count of={g.tokens[c]} />,
       foot: <Count of={all.tokens[c]} />,
     })),
   ]
+  return columns.filter(c => c !== false)
 }
 
-/** Returns the group's share of the cost; empty without a price. */
-function shareOf(g: Share, report: Report): string {
-  const all = amountsOf(report.total).cost
-  if (g.cost_usd === null || all <= 0n) return '–'
-  const mille = Number((amountsOf(g).cost * 1000n) / all)
-  return `${(mille / 10).toFixed(1)} %`
+/** Returns the group's part of the cost or tokens from 0 to 1; null if it has no price. */
+function partOf(g: Share, report: Report, measure: Measure): number | null {
+  const all = measured(amountsOf(report.total), measure)
+  if ((measure === 'cost' && g.cost_usd === null) || all <= 0n) return null
+  return Number((measured(amountsOf(g), measure) * 10_000n) / all) / 10_000
 }
 
-/** Returns the group's trend in dollars, or in tokens if it has no prices. */
-function trendOf(timeSeries: TimeSeries, id: PartId): number[] {
-  const own = timeSeries.parts.map(parts => parts.get(id))
-  const priced = own.some(a => a && costOf(a) !== null && a.cost !== 0n)
-  return own.map(a => (a ? (priced ? Number(a.cost) / 1e9 : tokensOf(a.tokens)) : 0))
+function ShareBar({ part, look }: { part: number | null; look: Look }) {
+  if (part === null) return <span className="text-soft">–</span>
+  return (
+    <span className="inline-flex items-center gap-2">
+      <svg aria-hidden="true" className="h-1.5 w-10 rounded-sm" preserveAspectRatio="none" viewBox="0 0 1 1">
+        <rect className="fill-hover" height="1" width="1" />
+        <rect className={fillOf(look.hue)} height="1" width={Math.max(0, part)} />
+      </svg>
+      {part > 0 && part < 0.005 ? '<1%' : `${Math.round(part * 100)}%`}
+    </span>
+  )
 }
 
-/** Links to the form for a missing price. */
-const pricing = (from: string): NumberColumn<Share> => ({
-  id: 'price',
-  label: words.prices.fields.actions,
-  cell: g => {
-    const model = keyOf(partId(g))
-    return g.unpriced_runs > 0 && model !== null ? (
-      <Link
-        className="text-accent hover:underline"
-        search={was => ({ ...was, part: 'prices' as const, price: newPriceId(model, from) })}
-        from="/spend"
-        to="/spend"
-      >
-        {words.known.setPrices}
-      </Link>
-    ) : null
-  },
-})
+const Trend = ({ look, name, values }: { look: Look; name: string; values: number[] }) => (
+  <Sparkline
+    className="h-5 w-16"
+    label={words.trendOf(name)}
+    stroke={look.hue ? strokeOf(look.hue) : 'stroke-soft'}
+    values={values}
+  />
+)
+
+/** Returns the group's trend over full and known bars in dollars, or in tokens if it has no prices. */
+function trendOf(report: Report, { bins, parts }: TimeSeries, id: PartId): number[] {
+  const known = (b: Bin) => knownOf({ ...report, from: b.start, to: b.end }, Date.now()) !== 'nothing'
+  const own = bins.flatMap((bin, i) => (bin.running || !known(bin) ? [] : [parts[i]?.get(id) ?? nothing]))
+  const priced = own.some(a => costOf(a) !== null && a.cost !== 0n)
+  return own.map(a => (priced ? Number(a.cost) / 1e9 : tokensOf(a.tokens)))
+}
+
+/** Returns the last bar in which the group has usage. */
+function lastRun({ bins, parts }: TimeSeries, id: PartId): string {
+  const at = parts.findLastIndex(p => {
+    const own = p.get(id)
+    return own && !isNothing(own)
+  })
+  return at < 0 ? '–' : namesOf(bins, at).short
+}

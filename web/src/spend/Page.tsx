@@ -1,28 +1,34 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import * as clock from '../app/clock'
 import { configQuery, useConfig } from '../app/config'
 import { addDays, dayIn } from '../app/days'
-import { moment } from '../app/format'
 import { useDrawn } from '../app/idle'
 import { useKeys } from '../app/keys'
 import { known } from '../app/prefetch'
+import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
 import { useGo } from '../app/useGo'
+import { shortIn } from '../schedules/times'
 import { texts } from '../texts'
 import { spend } from '../texts/spend'
 import { Button, buttonClass } from '../ui/Button'
 import { Tabs } from '../ui/Tabs'
-import { Answer, Empty, Partial } from '../ui/Views'
-import { ActiveRunsLine } from './ActiveRunsLine'
+import { Answer, Empty } from '../ui/Views'
+import { useActiveIn, withActive } from './activeRuns'
+import { useNames } from './Bits'
 import { Groups } from './Groups'
+import { IdleLine } from './IdleLine'
+import { LimitsTab } from './Limits'
 import { keptUntil, knownOf } from './ledger'
 import { OverTime } from './OverTime'
 import { PricesTab } from './Prices'
-import { type Ask, askOf, daysOf } from './period'
+import { type Ask, askOf, dayCount, daysOf } from './period'
 import { useTimeSeries } from './queries'
 import { reportQuery } from './report'
 import type { Go, SpendSearch, tabs } from './search'
+import { seriesOf } from './split'
 import { amountsOf, isNothing, type Report } from './sums'
 import { Toolbar } from './Toolbar'
 import { TopSessions } from './TopSessions'
@@ -34,11 +40,13 @@ const words = spend
 
 /** Prefetches the report. */
 export async function ask(cache: QueryClient, search: SpendSearch): Promise<void> {
-  if (search.part === 'prices') return
+  if (search.part && search.part !== 'spend') return
   const zone = search.zone ?? (await known(cache, configQuery))?.timezone
   if (!zone) return
   const period = askOf(daysOf(search, dayIn(clock.now(), zone)), zone)
-  await known(cache, reportQuery(period, search.by ?? 'agent'))
+  const by = search.by ?? 'agent'
+  // Otherwise agents are named by their IDs at first.
+  await Promise.all([known(cache, reportQuery(period, by)), by === 'agent' && known(cache, queries.agents)])
 }
 
 /** The Spend page: a period of the ledger, and the prices for estimates. */
@@ -46,14 +54,15 @@ export function SpendPage() {
   const search = spendRoute.useSearch()
   const go: Go = useGo('/spend')
   const tab: (typeof tabs)[number] = search.part ?? 'spend'
-  useTitle(tab === 'prices' ? words.tabs.prices : undefined, texts.app.places.spend)
+  useTitle(tab === 'spend' ? undefined : words.tabs[tab], texts.app.places.spend)
   return (
-    <div className="relative mx-auto flex max-w-[120rem] flex-col px-3 pt-1.5 pb-6">
+    <div className="relative flex max-w-wide flex-col px-3 pt-1.5 pb-6">
       <Tabs
         label={words.tabs.label}
         onChange={next => go({ part: next === 'spend' ? undefined : next, price: undefined })}
         tabs={[
           { id: 'spend', label: words.tabs.spend, panel: () => <Spend go={go} search={search} /> },
+          { id: 'limits', label: words.tabs.limits, panel: () => <LimitsTab /> },
           { id: 'prices', label: words.tabs.prices, panel: () => <PricesTab go={go} search={search} /> },
         ]}
         value={tab}
@@ -86,6 +95,7 @@ function InZone({ search, go, zone, service }: InZoneProps) {
   const period = askOf(days, zone)
   const by = search.by ?? 'agent'
   const asked = useQuery(reportQuery(period, by))
+  const active = useActiveIn(asked.data ?? { to: '' })
   useKeys([
     {
       keys: 'v',
@@ -93,43 +103,38 @@ function InZone({ search, go, zone, service }: InZoneProps) {
       run: () => go({ show: search.show === 'table' ? undefined : 'table' }, true),
     },
   ])
-  const activeRuns = days.last >= today && <ActiveRunsLine />
   const wider = () => go({ period: 'days', from: addDays(today, -89), to: today })
   return (
     <div className="flex min-w-0 flex-col gap-5">
-      <Toolbar days={days} go={go} search={search} service={service} today={today} zone={zone} />
+      <Toolbar ask={period} days={days} go={go} search={search} service={service} today={today} />
       <Answer of={asked} what={words.what}>
         {report =>
-          isNothing(amountsOf(report.total)) ? (
-            <>
-              {activeRuns}
-              <Empty
-                action={
-                  days.first > addDays(days.last, -89) ? (
-                    <Button onClick={wider}>{words.emptyAction}</Button>
-                  ) : (
-                    <Link className={buttonClass()} to="/standups">
-                      {words.emptyStandups}
-                    </Link>
-                  )
-                }
-                icon="spend"
-                title={knownOf(report, asked.dataUpdatedAt) === 'nothing' ? words.notKnown : words.empty}
-              >
-                {report.ledger_begins_at && knownOf(report, asked.dataUpdatedAt) === 'nothing'
-                  ? words.notKnownText(moment(report.ledger_begins_at, zone))
-                  : words.emptyText}
-              </Empty>
-            </>
+          isNothing(amountsOf(report.total)) && active.length === 0 ? (
+            <Empty
+              action={
+                days.first > addDays(days.last, -89) ? (
+                  <Button onClick={wider}>{words.emptyAction}</Button>
+                ) : (
+                  <Link className={buttonClass()} to="/standups">
+                    {words.emptyStandups}
+                  </Link>
+                )
+              }
+              icon="spend"
+              title={knownOf(report, asked.dataUpdatedAt) === 'nothing' ? words.notKnown : words.empty}
+            >
+              {report.ledger_begins_at && knownOf(report, asked.dataUpdatedAt) === 'nothing'
+                ? words.notKnownText(shortIn(report.ledger_begins_at, zone))
+                : words.emptyText}
+            </Empty>
           ) : (
             <>
-              {report.ledger_begins_at && beginsLate(report, asked.dataUpdatedAt) && (
-                <Partial>{words.begins(moment(report.ledger_begins_at, zone))}</Partial>
-              )}
-              <Kept report={report} zone={zone} />
-              <Total days={days} activeRuns={activeRuns} report={report} />
-              {report.groups.some(g => g.rest) && <Partial>{words.rest}</Partial>}
-              <Parts ask={period} go={go} report={report} search={search} />
+              <Total days={days} report={report} today={today}>
+                {/* It is about 7 days, which would be more than all of a shorter period. */}
+                {dayCount(days) >= 7 && <IdleLine week={(search.period ?? 'week') === 'week' ? report : null} />}
+              </Total>
+              <Missing report={report} zone={zone} />
+              <Parts go={go} active={active} ended={report} search={search} />
               <Sessions ask={period} />
             </>
           )
@@ -139,36 +144,48 @@ function InZone({ search, go, zone, service }: InZoneProps) {
   )
 }
 
-function Kept({ report, zone }: { report: Report; zone: string }) {
+/** Says which part of the period the ledger doesn't cover. */
+function Missing({ report, zone }: { report: Report; zone: string }) {
+  const { ledger_begins_at: begins, series } = report
+  const now = Date.now()
+  const late = series.some(s => knownOf({ ...report, from: s.start, to: s.end }, now) === 'nothing')
   const since = keptUntil(report)
-  return since === null ? null : <Partial>{words.least(moment(since, zone))}</Partial>
+  const said = [
+    begins && late && words.begins(shortIn(begins, zone)),
+    since !== null && words.least(shortIn(since, zone)),
+  ].filter(Boolean)
+  return said.length > 0 && <p className="text-soft text-xs">{said.join(' ')}</p>
 }
 
-/** Returns whether tracking started after the first bar. */
-const beginsLate = (report: Report, now: number): boolean =>
-  report.series.some(s => knownOf({ ...report, from: s.start, to: s.end }, now) === 'nothing')
+interface PartsProps {
+  ended: Report
+  active: ReturnType<typeof useActiveIn>
+  search: SpendSearch
+  go: Go
+}
 
-/** The period over time and by group. */
-function Parts({ report, ask, search, go }: { report: Report; ask: Ask; search: SpendSearch; go: Go }) {
+/** The period over time and by group, with active runs. The groups' table is also the legend of the chart. */
+function Parts({ ended, active, search, go }: PartsProps) {
+  const report = useMemo(() => withActive(ended, active, clock.now()), [ended, active])
+  const measure = search.measure ?? 'cost'
+  const view = search.show ?? 'chart'
   const timeSeries = useTimeSeries(report)
+  const name = useNames(report)
+  const series = useMemo(() => seriesOf(report.groups, measure), [report.groups, measure])
+  const shared = { report, timeSeries, series, name, measure }
   return (
-    <>
-      <OverTime
-        ask={ask}
-        timeSeries={timeSeries}
-        go={go}
-        measure={search.measure ?? 'cost'}
-        report={report}
-        view={search.show ?? 'chart'}
-      />
-      <Groups ask={ask} timeSeries={timeSeries} report={report} />
-    </>
+    <div
+      className={`grid grid-cols-1 gap-x-8 gap-y-6 ${view === 'chart' ? 'xl:grid-cols-[5fr_6fr]' : series.length < 5 ? 'xl:grid-cols-[6fr_5fr]' : ''}`}
+    >
+      <OverTime {...shared} go={go} view={view} />
+      <Groups key={report.group} {...shared} />
+    </div>
   )
 }
 
 /** A separate query, so that its failure doesn't affect the rest of the page. */
 const Sessions = ({ ask }: { ask: Ask }) => (
   <Answer of={useQuery({ ...reportQuery(ask, 'session'), enabled: useDrawn() })} rows={3} what={words.what}>
-    {report => <TopSessions ask={ask} report={report} />}
+    {report => <TopSessions ended={report} />}
   </Answer>
 )

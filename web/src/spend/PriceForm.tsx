@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import { asProblem, type Problem } from '../api/problem'
-import { money } from '../app/format'
+import { fineMoney, nanos } from '../app/format'
 import { spend } from '../texts/spend'
 import { DayField } from '../ui/DayField'
 import { Field } from '../ui/Field'
@@ -48,6 +48,8 @@ export function PriceForm({ edited, prices, onClose }: Props) {
   const wrong = (name: keyof Price) => problem?.of(`prices/${at}/${name}`)
   const set = (name: keyof Price) => (e: { target: { value: string } }) =>
     setDraft(d => ({ ...d, [name]: e.target.value }))
+  // Hardly any model has a price for other tokens.
+  const shown = classes.filter(c => c !== 'other' || nanos(edited.draft.other) !== 0n)
   const amounts = classes.every(c => isAmount(draft[c]))
   const send = () => {
     setTried(true)
@@ -55,14 +57,15 @@ export function PriceForm({ edited, prices, onClose }: Props) {
       save.mutate({ ...draft, model: draft.model.trim(), provider: draft.provider.trim() })
   }
   return (
-    <SubmitForm busy={save.isPending} onCancel={onClose} onSend={send} submit={words.save}>
+    <SubmitForm busy={save.isPending} onCancel={onClose} onSend={send} submit={was ? words.save : words.create}>
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
         <Field
           autoComplete="off"
           autoFocus={edited.draft.model === ''}
           error={wrong('model')}
           help={words.help.model}
-          label={words.fields.model}
+          label={words.required}
+          {...(models?.[0] ? { placeholder: words.forExample(models[0].model) } : {})}
           list={`${list}-models`}
           maxLength={200}
           onChange={set('model')}
@@ -99,9 +102,11 @@ export function PriceForm({ edited, prices, onClose }: Props) {
         ))}
       </datalist>
       <fieldset>
-        <legend className="pb-1 text-soft text-xs">{words.perMillion}</legend>
-        <div className="grid grid-cols-2 gap-3 sm:grid-cols-5">
-          {classes.map(c => (
+        <legend className="pb-1 font-medium">
+          {words.perMillion} <span className="font-normal text-soft text-xs">{words.help.amounts}</span>
+        </legend>
+        <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
+          {shown.map(c => (
             <Field
               key={c}
               autoComplete="off"
@@ -142,7 +147,7 @@ function Refused({
       {was && !theirs && <p>{words.theirsGone}</p>}
       {theirs && !(was && sameDigits(was, theirs)) && (
         <p>
-          {words.theirs} {classes.map(c => `${words.fields[c]} ${money(theirs[c])}`).join(', ')}
+          {words.theirs} {classes.map(c => `${words.fields[c]} ${fineMoney(theirs[c])}`).join(', ')}
         </p>
       )}
     </div>

@@ -1,13 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTicking } from '../app/clock'
-import { dayIn } from '../app/days'
+import { addDays, dayIn } from '../app/days'
+import { nanos } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { spend } from '../texts/spend'
 import { Age } from '../ui/Age'
 import { Button, IconButton } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
+import { dayText } from '../ui/dates'
+import { Icon } from '../ui/Icon'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { State } from '../ui/State'
 import { say, sayFailed } from '../ui/toast'
@@ -16,6 +19,7 @@ import { Money } from './Bits'
 import { PriceForm } from './PriceForm'
 import { editing, inOrder, newPriceId, priceId, stateOf, withPrice } from './prices'
 import { type Price, type Prices, pricesQuery } from './queries'
+import { reportQuery } from './report'
 import { savePrices } from './savePrices'
 import type { Go, SpendSearch } from './search'
 import { shortDay } from './split'
@@ -33,7 +37,7 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
   return (
     <div className="flex min-w-0 flex-col gap-3">
       <div className="flex flex-wrap items-start justify-between gap-3">
-        <div className="min-w-0 max-w-3xl grow basis-72">
+        <div className="min-w-0 grow basis-72">
           <h2 className="font-semibold text-base">{words.title}</h2>
           <p className="text-soft">{words.intro}</p>
         </div>
@@ -48,6 +52,7 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
           {words.readOnly(me.data.role)}
         </p>
       )}
+      <Models go={go} may={may} today={today} />
       <Answer of={asked} rows={4} what={words.what}>
         {prices => (
           <>
@@ -75,6 +80,44 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
   )
 }
 
+/** Returns the models of the last 30 days: those whose runs have no price, and those that need none. */
+function useModels(today: string) {
+  const from = addDays(today, -29)
+  const report = useQuery(reportQuery({ from, to: addDays(today, 1), zone: 'UTC' }, 'model')).data
+  const models = report?.groups.filter(g => g.unpriced_runs > 0 && g.key !== null) ?? []
+  const reported =
+    report?.groups.filter(g => g.unpriced_runs === 0 && g.key !== null && nanos(g.estimated_usd) === 0n) ?? []
+  return { from, models, reported }
+}
+
+/** Returns names as a list in a sentence. */
+const inWords = (names: readonly string[]) => new Intl.ListFormat('en').format(names)
+
+/** Names the models of the last 30 days, with a way to price those that need it. */
+function Models({ may, today, go }: { may: boolean; today: string; go: Go }) {
+  const { from, models } = useModels(today)
+  if (models.length === 0) return null
+  return (
+    <ul className="flex flex-col gap-1 rounded-md bg-attention-tint px-3 py-1.5 text-attention">
+      {models.map(g => (
+        <li key={g.key} className="flex flex-wrap items-center gap-x-2">
+          <Icon className="size-3.5" name="warning" />
+          <bdi className="wrap-anywhere font-medium">{g.key}</bdi> {words.lacking(g.unpriced_runs)}
+          {may && (
+            <button
+              className="font-medium underline"
+              onClick={() => go({ price: newPriceId(g.key ?? '', from) })}
+              type="button"
+            >
+              {words.set}
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 /** Reads the price once, so that others' changes don't overwrite the form. */
 function Editor({ id, prices, today, close }: { id: string; prices: Prices; today: string; close: () => void }) {
   const [edited] = useState(() => editing(id, prices.prices, today))
@@ -83,14 +126,26 @@ function Editor({ id, prices, today, close }: { id: string; prices: Prices; toda
 
 function Table({ prices, may, today, go }: { prices: Prices; may: boolean; today: string; go: Go }) {
   const list = prices.prices
+  const { models, reported } = useModels(today)
+  const noneNeeded = models.length === 0 && reported.length > 0
   if (list.length === 0)
     return (
       <Empty
-        action={may ? <Button onClick={() => go({ price: newPriceId() })}>{words.add}</Button> : undefined}
+        action={
+          may ? (
+            <Button icon="plus" onClick={() => go({ price: newPriceId() })}>
+              {words.add}
+            </Button>
+          ) : undefined
+        }
         icon="spend"
-        title={words.empty}
+        title={noneNeeded ? words.noneNeeded : words.empty}
       >
-        {words.emptyText}
+        {noneNeeded && (
+          <>
+            {words.reported} <bdi className="text-ink">{inWords(reported.map(g => g.key ?? ''))}</bdi>.
+          </>
+        )}
       </Empty>
     )
   const columns: NumberColumn<Price>[] = [
@@ -104,18 +159,39 @@ function Table({ prices, may, today, go }: { prices: Prices; may: boolean; today
         </span>
       ),
     },
-    { id: 'from', label: words.fields.from, left: true, cell: p => <time dateTime={p.from}>{p.from}</time> },
-    { id: 'state', label: words.fields.state, left: true, cell: p => <PriceState all={list} of={p} today={today} /> },
-    ...classes.map(c => ({ id: c, label: words.fields[c], cell: (p: Price) => <Money usd={p[c]} /> })),
+    {
+      id: 'from',
+      label: words.fields.from,
+      wide: true,
+      left: true,
+      cell: p => <time dateTime={p.from}>{dayText(p.from)}</time>,
+    },
+    {
+      id: 'state',
+      label: words.fields.state,
+      wide: true,
+      left: true,
+      cell: p => <PriceState all={list} of={p} today={today} />,
+    },
+    ...classes
+      .filter(c => c !== 'other' || list.some(p => nanos(p.other) !== 0n))
+      .map(c => ({
+        id: c,
+        label: words.fields[c],
+        ...(c === 'input' || c === 'output' ? {} : { wide: true as const }),
+        cell: (p: Price) => <Money usd={p[c]} />,
+      })),
     ...(may ? [{ id: 'actions', label: words.fields.actions, cell: (p: Price) => <Actions go={go} of={p} /> }] : []),
   ]
   return (
     <>
       <p className="text-soft text-xs">
-        {words.perMillion} · {words.version(prices.version)}
+        {words.perMillion}
         {prices.updated_at && (
           <>
-            , {words.setBy} <bdi>{prices.updated_by ?? words.somebody}</bdi> <Age at={prices.updated_at} /> {words.ago}
+            {' · '}
+            {words.changed} <Age at={prices.updated_at} /> {words.ago}{' '}
+            <bdi>{words.by(prices.updated_by ?? words.somebody)}</bdi>
           </>
         )}
       </p>

@@ -1,12 +1,13 @@
-import { useMemo } from 'react'
-import { grouped, unknown } from '../app/format'
+import { useMemo, useState } from 'react'
+import { grouped, myZone, unknown, usd } from '../app/format'
 import { spend } from '../texts/spend'
+import { Button } from '../ui/Button'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { Cost, Count } from './Bits'
 import { knownOf } from './ledger'
 import type { Go } from './search'
 import { daysOfBin, type Measure, namesOf, type PartId, type SplitBin } from './split'
-import { type Amounts, amountsOf, isNothing, nothing, type Report, tokensOf, total } from './sums'
+import { type Amounts, amountsOf, isNothing, nothing, type Report, roundedParts, tokensOf, total } from './sums'
 
 const words = spend
 
@@ -18,36 +19,62 @@ interface Props {
   name: (id: PartId) => string
   measure: Measure
   go: Go
-  /** False while the table is only for screen readers. Then nothing in it can be focused. */
-  focusable: boolean
 }
 
 interface Row {
   of: SplitBin
   name: string
+  /** The costs of the parts in rounded dollars, which add up. */
+  shown: string[]
 }
 
-/** The numbers of the chart, with a total row. */
-export function TimeTable({ label, report, split, series, name, measure, go, focusable }: Props) {
+const shownOf = (whole: Amounts, parts: readonly Amounts[]) =>
+  roundedParts(
+    whole.cost,
+    parts.map(p => p.cost),
+  ).map(usd)
+
+/** The numbers of the chart, newest first, with a total row. Hours without usage are left out at first. */
+export function TimeTable({ label, report, split, series, name, measure, go }: Props) {
   const rows = useMemo(() => {
     const bins = split.map(s => s.bin)
-    return split.map((of, i): Row => ({ of, name: namesOf(bins, i).long }))
+    return split
+      .map((of, i): Row => ({ of, name: namesOf(bins, i).long, shown: shownOf(of.bin.sums, of.parts) }))
+      .reverse()
   }, [split])
-  const value = (a: Amounts) => (measure === 'cost' ? <Cost of={a} /> : <Count of={tokensOf(a.tokens)} />)
+  const [empty, setEmpty] = useState(false)
+  const value = (a: Amounts, shown?: string) =>
+    measure === 'cost' ? <Cost of={a} shown={shown} /> : <Count of={tokensOf(a.tokens)} />
   // Groups without runs show a dash, because zero would look like a price.
-  const cell = (a: Amounts) => (isNothing(a) ? <span className="text-soft">–</span> : value(a))
+  const cell = (a: Amounts, shown?: string) => (isNothing(a) ? <span className="text-soft">–</span> : value(a, shown))
   const isUnknown = ({ of: { bin } }: Row) =>
     knownOf({ ...report, from: bin.start, to: bin.end }, Date.now()) === 'nothing'
   const unit = split[0]?.bin.unit ?? 'day'
+  const totals = series.map((_, i) => total(split.map(s => s.parts[i] ?? nothing)))
+  const shownTotals = shownOf(amountsOf(report.total), totals)
   const columns: NumberColumn<Row>[] = [
     {
       id: 'time',
-      label: words.time[unit],
+      label: report.zone === myZone() ? words.time[unit] : words.inZone(words.time[unit], report.zone),
       foot: words.total,
       cell: row => (
         <>
-          <Time focusable={focusable} go={go} row={row} />
-          {row.of.bin.running && <span className="text-soft"> {words.running}</span>}
+          <Time go={go} row={row} />
+          {row.of.bin.running && <span className="text-soft">, {words.running}</span>}
+          {series.length > 1 && (
+            <span className="flex flex-wrap gap-x-2 pb-1 text-soft text-xs sm:hidden">
+              {series.map((id, i) => {
+                const part = row.of.parts[i] ?? nothing
+                return (
+                  !isNothing(part) && (
+                    <span key={id}>
+                      <bdi>{name(id).split('/').at(-1)}</bdi> {value(part, row.shown[i])}
+                    </span>
+                  )
+                )
+              })}
+            </span>
+          )}
         </>
       ),
     },
@@ -71,16 +98,28 @@ export function TimeTable({ label, report, split, series, name, measure, go, foc
     ...series.map((id, i) => ({
       id,
       label: name(id),
-      cell: (row: Row) => cell(row.of.parts[i] ?? nothing),
-      foot: value(total(split.map(s => s.parts[i] ?? nothing))),
+      wide: true as const,
+      cell: (row: Row) => cell(row.of.parts[i] ?? nothing, row.shown[i]),
+      foot: value(totals[i] ?? nothing, shownTotals[i]),
     })),
   ]
-  return <NumberTable columns={columns} idOf={row => row.of.bin.start} label={label} rows={rows} still={!focusable} />
+  const isEmpty = (row: Row) => unit === 'hour' && isNothing(row.of.bin.sums) && !row.of.bin.running && !isUnknown(row)
+  const used = rows.filter(row => !isEmpty(row))
+  return (
+    <>
+      <NumberTable columns={columns} idOf={row => row.of.bin.start} label={label} rows={empty ? rows : used} />
+      {!empty && used.length < rows.length && (
+        <Button className="mt-2 w-fit self-start" look="quiet" onClick={() => setEmpty(true)}>
+          {words.showEmpty(rows.length - used.length)}
+        </Button>
+      )}
+    </>
+  )
 }
 
-function Time({ row, go, focusable }: { row: Row; go: Go; focusable: boolean }) {
+function Time({ row, go }: { row: Row; go: Go }) {
   const days = daysOfBin(row.of.bin)
-  if (!days || !focusable || isNothing(row.of.bin.sums)) return <>{row.name}</>
+  if (!days || isNothing(row.of.bin.sums)) return <>{row.name}</>
   return (
     <button
       className="text-accent hover:underline"

@@ -1,32 +1,35 @@
-import { useMemo } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { myZone } from '../app/format'
-import { useDrawn } from '../app/idle'
+import { leads, useMe } from '../app/queries'
 import { spend } from '../texts/spend'
+import { buttonClass, IconButton } from '../ui/Button'
 import { DayField } from '../ui/DayField'
-import { type Choice, Select } from '../ui/Field'
+import { Menu, type MenuGroup } from '../ui/Menu'
 import { Segments } from '../ui/Segments'
-import { periods } from './period'
-import { type Go, groups, measures, type SpendSearch } from './search'
+import { saveChart, saveGroups } from './download'
+import { limitsQuery } from './limitQueries'
+import { type Ask, type Days, periods } from './period'
+import type { Group } from './report'
+import { type Go, measures, type SpendSearch } from './search'
 
 const words = spend
 
 interface Props {
   search: SpendSearch
   go: Go
-  zone: string
+  ask: Ask
   service: string | undefined
   today: string
-  days: { first: string; last: string }
+  days: Days
 }
 
-/** Period, time zone, and grouping. All of them are in the URL. */
-export function Toolbar({ search, go, zone, service, today, days }: Props) {
-  // The full list has over 400 time zones, needed only once it opens.
-  const all = useDrawn()
-  const zones = useMemo(() => zoneChoices(zone, service, all), [zone, service, all])
+/** The period, and a menu of everything that is changed rarely. All of it is in the URL. */
+export function Toolbar({ search, go, ask, service, today, days }: Props) {
   const period = search.period ?? 'week'
+  const items = useItems(search, go, ask, service)
   return (
-    <div className="flex flex-wrap items-end gap-2">
+    <div className="flex flex-wrap items-center gap-2">
       <Segments
         choices={periods.map(p => ({ value: p, label: words.period[p] }))}
         label={words.period.label}
@@ -41,7 +44,7 @@ export function Toolbar({ search, go, zone, service, today, days }: Props) {
         value={period}
       />
       {period === 'days' && (
-        <>
+        <span className="flex gap-2 max-sm:order-1">
           <DayField
             className="w-36"
             hideLabel
@@ -59,38 +62,77 @@ export function Toolbar({ search, go, zone, service, today, days }: Props) {
             onPick={day => day && go({ to: day }, true)}
             value={days.last}
           />
-        </>
+        </span>
       )}
-      <Select
-        choices={zones}
-        className="w-full min-[28rem]:w-52"
-        hideLabel
-        label={words.zone}
-        onChange={e => go({ zone: e.target.value === service ? undefined : e.target.value })}
-        value={zone}
-      />
-      <Select
-        choices={groups.map(g => ({ value: g, label: words.by[g] }))}
-        className="w-32"
-        hideLabel
-        label={words.by.label}
-        onChange={e => go({ by: groups.find(g => g === e.target.value && g !== 'agent') }, true)}
-        value={search.by ?? 'agent'}
-      />
-      <Segments
-        choices={measures.map(m => ({ value: m, label: words.measure[m] }))}
-        label={words.measure.label}
-        onChange={m => go({ measure: m === 'cost' ? undefined : m }, true)}
-        value={search.measure ?? 'cost'}
-      />
+      <Menu groups={items} trigger={<IconButton icon="more" label={words.options} look="plain" />} />
+      <FirstLimit />
     </div>
   )
 }
 
-/** Returns the time zones: the server's, the local one, UTC, the one in the URL, then all others. */
-function zoneChoices(zone: string, service: string | undefined, all: boolean): Choice[] {
+/** The way to a first limit, for those who may set one, while there is none. A phone has only the tab. */
+function FirstLimit() {
+  const may = leads(useMe().data)
+  const none = useQuery(limitsQuery).data?.limits.length === 0
+  if (!may || !none) return null
+  return (
+    <Link
+      className={buttonClass('plain', 'ml-auto max-sm:hidden')}
+      from="/spend"
+      search={was => ({ ...was, part: 'limits' as const })}
+      to="/spend"
+    >
+      {words.setLimit}
+    </Link>
+  )
+}
+
+/** Returns what the chart measures, time zones if there is a choice, and downloads. */
+function useItems(search: SpendSearch, go: Go, ask: Ask, service: string | undefined): MenuGroup[] {
+  const cache = useQueryClient()
+  const by: Group = search.by ?? 'agent'
   const mine = myZone()
-  const name = (z: string) => (z === service ? words.zoneService(z) : z === mine ? words.zoneMine(z) : z)
-  const names = new Set([service ?? zone, mine, 'UTC', zone, ...(all ? Intl.supportedValuesOf('timeZone') : [])])
-  return [...names].map(z => ({ value: z, label: name(z) }))
+  const zones = [...new Set([service ?? ask.zone, mine, 'UTC', ask.zone])]
+  return [
+    {
+      label: words.measure.label,
+      items: measures.map(m => ({
+        id: m,
+        label: words.measure[m],
+        checked: m === (search.measure ?? 'cost'),
+        onSelect: () => go({ measure: m === 'cost' ? undefined : m }, true),
+      })),
+    },
+    ...(zones.length > 1
+      ? [
+          {
+            label: words.zone,
+            items: zones.map(z => ({
+              id: z,
+              label: z === service ? words.zoneService(z) : z === mine ? words.zoneMine(z) : z,
+              checked: z === ask.zone,
+              onSelect: () => go({ zone: z === service ? undefined : z }),
+            })),
+          },
+        ]
+      : []),
+    {
+      label: words.csv,
+      items: [
+        {
+          id: 'time',
+          label: words.overTime,
+          icon: 'down',
+          onSelect: () => saveChart(cache, ask, by, search.measure ?? 'cost'),
+        },
+        { id: 'groups', label: words.by[by as 'agent'], icon: 'down', onSelect: () => void saveGroups(cache, ask, by) },
+        {
+          id: 'sessions',
+          label: words.bySession,
+          icon: 'down',
+          onSelect: () => void saveGroups(cache, ask, 'session'),
+        },
+      ],
+    },
+  ]
 }

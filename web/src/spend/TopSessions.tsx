@@ -1,66 +1,82 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { grouped } from '../app/format'
+import * as clock from '../app/clock'
+import { grouped, myZone } from '../app/format'
+import { queries } from '../app/queries'
 import { shortIn } from '../schedules/times'
 import { canonical } from '../sessions/liveSessions'
-import { type Called, useSessionNames } from '../sessions/useSessionNames'
+import { agentOf, useSessionNames } from '../sessions/useSessionNames'
 import { spend } from '../texts/spend'
+import { Face } from '../ui/Face'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
 import { sessionHref, TextLink } from '../ui/TextLink'
-import { Cost, Count, CsvButton, Section } from './Bits'
-import { tableOf } from './download'
-import type { Ask } from './period'
+import { useActiveIn, withActive } from './activeRuns'
+import { Cost, Count, nameClass, Section } from './Bits'
 import { partId } from './split'
-import { amountsOf, classes, type Report, type Share } from './sums'
+import { amountsOf, type Report, type Share, tokensOf } from './sums'
 
 const words = spend
 const most = 10
 
-/** The most expensive sessions. The CSV file has all of them. */
-export function TopSessions({ report, ask }: { report: Report; ask: Ask }) {
-  const cache = useQueryClient()
-  const rows = useMemo(() => report.groups.filter(g => !g.rest).slice(0, most), [report])
-  const keys = useMemo(() => rows.flatMap(g => g.key ?? []), [rows])
-  const name = useSessionNames(keys)
+/** The most expensive sessions, with their active runs. The CSV file has all sessions. */
+export function TopSessions({ ended }: { ended: Report }) {
+  const active = useActiveIn(ended)
+  const report = useMemo(() => withActive(ended, active, clock.now()), [ended, active])
+  const rows = useMemo(
+    () =>
+      report.groups
+        .filter(g => !g.rest)
+        .toSorted((a, b) => Number(amountsOf(b).cost - amountsOf(a).cost))
+        .slice(0, most),
+    [report],
+  )
+  const name = useSessionNames(useMemo(() => rows.flatMap(g => g.key ?? []), [rows]))
+  const agents = useQuery(queries.agents).data
+  const agentName = (id: string) => agents?.find(a => a.agent_id === id)?.name ?? id
   const columns: NumberColumn<Share>[] = [
-    {
-      id: 'name',
-      label: words.group.session ?? '',
-      cell: g => <Name of={g.key} name={name} />,
-    },
+    { id: 'name', label: words.group.session ?? '', cell: g => <Name agentName={agentName} name={name} of={g.key} /> },
     { id: 'cost', label: words.cost, cell: g => <Cost of={amountsOf(g)} /> },
-    { id: 'runs', label: words.runs, cell: g => grouped(g.runs) },
-    ...classes.map(c => ({ id: c, label: words.tokens[c], cell: (g: Share) => <Count of={g.tokens[c]} /> })),
+    {
+      id: 'at',
+      label: words.lastActive,
+      left: true,
+      cell: ({ key }) => {
+        const at = key === null ? null : name(key).at
+        return <span className="text-soft">{at ? shortIn(at) : '–'}</span>
+      },
+    },
+    { id: 'runs', label: words.runs, wide: true, cell: g => grouped(g.runs) },
+    { id: 'tokens', label: words.tokens.title, wide: true, cell: g => <Count of={tokensOf(g.tokens)} /> },
   ]
+  const notes = [
+    report.groups.length > rows.length && words.firstOf(rows.length, report.groups.length),
+    report.zone !== myZone() && words.timesIn(myZone()),
+  ].filter(Boolean)
   return (
-    <Section
-      actions={
-        <>
-          {report.groups.length > rows.length && (
-            <span className="text-soft text-xs">{words.firstOf(rows.length, report.groups.length)}</span>
-          )}
-          <CsvButton
-            label={words.allSessions}
-            name={`spend-by-session-${ask.from}-${ask.to}.csv`}
-            text={() => tableOf(cache, ask, 'session')}
-          />
-        </>
-      }
-      title={words.sessions}
-    >
+    <Section actions={<span className="text-soft text-xs">{notes.join(' · ')}</span>} title={words.sessions}>
       <NumberTable columns={columns} idOf={partId} label={words.sessions} rows={rows} />
     </Section>
   )
 }
 
-/** A link to a session; job runs also show their time. */
-function Name({ of: key, name }: { of: string | null; name: (key: string) => Called }) {
+interface NameProps {
+  of: string | null
+  name: (key: string) => { name: string }
+  agentName: (id: string) => string
+}
+
+/** A link to a session, with the face of its agent. */
+function Name({ of: key, name, agentName }: NameProps) {
   if (key === null) return <span className="text-soft">{words.none.session}</span>
-  const called = name(key)
+  const agent = agentOf(key)
   return (
-    <TextLink href={sessionHref(canonical(key))} title={key}>
-      <bdi>{called.name}</bdi>
-      {called.at && <span className="block text-soft sm:inline"> {shortIn(called.at)}</span>}
+    <TextLink
+      className="flex min-w-0 items-center gap-1.5 text-accent hover:underline max-sm:w-36"
+      href={sessionHref(canonical(key))}
+      title={key}
+    >
+      <Face agent={agent} name={agentName(agent)} />
+      <bdi className={nameClass}>{name(key).name}</bdi>
     </TextLink>
   )
 }

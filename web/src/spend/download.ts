@@ -1,36 +1,51 @@
 import type { QueryClient } from '@tanstack/react-query'
+import { api, take } from '../api/client'
+import { now } from '../app/clock'
+import { usd } from '../app/format'
 import { spend } from '../texts/spend'
-import { say } from '../ui/toast'
-import { csvTotal } from './csv'
+import { saveCsv } from '../ui/csv'
+import { sayFailed } from '../ui/toast'
 import type { Ask } from './period'
-import { readTable } from './queries'
+import { splitAll } from './queries'
 import { type Group, reportQuery } from './report'
-import { amountsOf, type Report } from './sums'
+import { type Measure, measured, seriesOf, timeSeriesOf } from './split'
+import type { Amounts, Report } from './sums'
 
-/** Maximum number of times to fetch the file. It is fetched again if runs ended during the export. */
-const tries = 3
-
-/** Returns whether a file and a report have the same runs and cost. */
-export function agrees(file: string, report: Report): boolean {
-  const sum = csvTotal(file)
-  return sum.runs === report.total.runs && sum.cost === amountsOf(report.total).cost
+/** Saves a report as CSV. Refetches the page, because runs may have ended since it loaded, and both should agree. */
+export async function saveGroups(cache: QueryClient, ask: Ask, group: Group): Promise<void> {
+  try {
+    const query = { ...ask, group }
+    saveCsv(
+      `spend-by-${group}-${ask.from}-${ask.to}.csv`,
+      await take(api.GET('/api/v1/usage.csv', { params: { query }, parseAs: 'text' })),
+    )
+    await cache.invalidateQueries({ queryKey: ['usage'] })
+  } catch (err) {
+    sayFailed(err, spend.csvFailed)
+  }
 }
 
-/**
- * Downloads the server's CSV of a report. If runs ended since the page loaded, the page is refetched, so that both
- * agree.
- */
-export async function tableOf(cache: QueryClient, ask: Ask, group: Group): Promise<string> {
-  const query = reportQuery(ask, group)
-  let file = ''
-  for (let i = 0; i < tries; i++) {
-    file = await readTable(ask, group)
-    const shown = cache.getQueryData(query.queryKey)
-    if (shown === undefined || agrees(file, shown)) return file
-    await cache.refetchQueries({ queryKey: query.queryKey, exact: true })
-    const anew = cache.getQueryData(query.queryKey)
-    if (anew !== undefined && agrees(file, anew)) return file
-  }
-  say(spend.csvGrew)
-  return file
+/** Saves the chart as CSV, if it has loaded. */
+export function saveChart(cache: QueryClient, ask: Ask, group: Group, measure: Measure): void {
+  const report = cache.getQueryData(reportQuery(ask, group).queryKey)
+  if (report) saveCsv(`spend-over-time-${group}-${ask.from}-${ask.to}.csv`, chartRows(report, measure))
+}
+
+/** Returns the chart with exact values: one row per bar, one column per series. */
+export function chartRows(report: Report, measure: Measure, at = now()): string[][] {
+  const series = seriesOf(report.groups, measure)
+  const value = (a: Amounts) => (measure === 'cost' ? usd(a.cost) : String(measured(a, measure)))
+  const unit = measure === 'cost' ? 'cost_usd' : 'tokens'
+  const names = series.map(id => (id === 'rest' ? '(all others)' : id === 'none' ? '' : id.slice(1)))
+  return [
+    ['from', 'to', unit, 'runs', 'unpriced_runs', ...names.map(n => `${unit} ${n}`.trim())],
+    ...splitAll(timeSeriesOf(report, at), series).map(({ bin, parts }) => [
+      bin.start,
+      bin.end,
+      bin.sums.unpriced > 0 && !bin.sums.priced ? '' : value(bin.sums),
+      String(bin.sums.runs),
+      String(bin.sums.unpriced),
+      ...parts.map(value),
+    ]),
+  ]
 }

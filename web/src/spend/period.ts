@@ -1,7 +1,7 @@
 import { addDays } from '../app/days'
 
 export const periods = ['today', 'week', 'month', 'days'] as const
-export type PeriodId = (typeof periods)[number]
+type PeriodId = (typeof periods)[number]
 
 /** A period: days in a time zone, `to` exclusive. */
 export interface Ask {
@@ -10,11 +10,17 @@ export interface Ask {
   zone: string
 }
 
-/** Returns the first and last day of a period, both inclusive. */
+/** The first and last day of a period, both inclusive. */
+export interface Days {
+  first: string
+  last: string
+}
+
+/** Returns the days of a period. */
 export function daysOf(
   search: { period?: PeriodId | undefined; from?: string | undefined; to?: string | undefined },
   today: string,
-): { first: string; last: string } {
+): Days {
   switch (search.period ?? 'week') {
     case 'today':
       return { first: today, last: today }
@@ -29,14 +35,12 @@ export function daysOf(
   }
 }
 
-export const askOf = (days: { first: string; last: string }, zone: string): Ask => ({
+export const askOf = (days: Days, zone: string): Ask => ({
   from: days.first,
   to: addDays(days.last, 1),
   zone,
 })
 
-/** Returns the Monday of a day's week. */
-export function mondayOf(day: string): string {
-  const weekday = (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7
-  return addDays(day, -weekday)
-}
+/** Returns the number of days in a period. */
+export const dayCount = (days: Days): number =>
+  Math.round((Date.parse(days.last) - Date.parse(days.first)) / 86_400_000) + 1

@@ -21,7 +21,7 @@ const none: Price = {
   output: '',
   cache_read: '',
   cache_write: '',
-  other: '',
+  other: '0',
 }
 
 export interface Editing {

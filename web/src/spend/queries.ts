@@ -2,14 +2,8 @@ import { queryOptions } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, type Schemas, take } from '../api/client'
 import { useTicking } from '../app/clock'
-import type { Ask } from './period'
-import type { Group } from './report'
 import { type Bin, type PartId, type Parts, type SplitBin, splitBin, timeSeriesOf } from './split'
 import type { Report } from './sums'
-
-/** Fetches usage.csv as text. */
-export const readTable = (ask: Ask, group: Group): Promise<string> =>
-  take(api.GET('/api/v1/usage.csv', { params: { query: { ...ask, group } }, parseAs: 'text' }))
 
 export type Prices = Schemas['UsagePrices']
 export type Price = Schemas['UsagePrice']

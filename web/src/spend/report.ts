@@ -5,6 +5,9 @@ import type { Report } from './sums'
 
 export type Group = Report['group']
 
+/** Only the chart needs bars, and only its page compares. */
+const extras = (group: Group) => (group === 'session' || group === 'day' ? {} : { bars: true, compare: true })
+
 /**
  * A usage report by time and group. Sessions have no time series. Its key starts with `usage`, which is refetched when
  * the ledger grows. While a new grouping loads, the previous report stays.
@@ -13,7 +16,7 @@ export const reportQuery = (ask: Ask, group: Group) =>
   queryOptions({
     queryKey: ['usage', 'report', ask, group] as const,
     queryFn: ({ signal }): Promise<Report> =>
-      take(api.GET('/api/v1/usage', { params: { query: { ...ask, group, bars: group !== 'session' } }, signal })),
+      take(api.GET('/api/v1/usage', { params: { query: { ...ask, group, ...extras(group) } }, signal })),
     placeholderData: (was: Report | undefined, query) =>
       JSON.stringify(query?.queryKey[2]) === JSON.stringify(ask) ? was : undefined,
   })

@@ -1,9 +1,9 @@
 import { dayParam, params, textParam, wordParam, zoneParam } from '../app/searchParams'
 import { periods } from './period'
 
-export const groups = ['agent', 'model', 'source', 'task'] as const
+export const groups = ['agent', 'task', 'job', 'project', 'model', 'source'] as const
 export const measures = ['cost', 'tokens'] as const
-export const tabs = ['spend', 'prices'] as const
+export const tabs = ['spend', 'limits', 'prices'] as const
 
 /** Reads the search parameters of the spend page. */
 export function search(s: Record<string, unknown>) {

@@ -1,10 +1,6 @@
-import { mondayOf } from './period'
-import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, tokensOf } from './sums'
-
-/** More bars than this can't be told apart on a phone. */
-const mostBars = 48
-
-type Unit = 'hour' | 'day' | 'week' | 'month'
+import type { Look } from '../ui/chart/looks'
+import { hueOf } from '../ui/hue'
+import { type Amounts, amountsOf, nothing, plus, type Report, type Share, tokensOf, total } from './sums'
 
 /** One bar: an hour, a day, a week from Monday, or a month, within the period. */
 export interface Bin {
@@ -13,49 +9,10 @@ export interface Bin {
   /** The first and last slot in the bar. */
   first: string
   last: string
-  unit: Unit
+  unit: Report['bars'][number]['unit']
   sums: Amounts
   /** Whether the bar is still growing. */
   running: boolean
-}
-
-/**
- * Combines the time series into bars that are wide enough to see. They add up to the series and end now, because the
- * future is unknown, not zero.
- */
-export function binsOf(report: Pick<Report, 'series' | 'unit'>, now: number): Bin[] {
-  const { unit: given } = report
-  const series = report.series.filter(slot => Date.parse(slot.start) <= now || !isNothing(amountsOf(slot)))
-  const unit: Unit =
-    given === 'hour' || report.series.length <= mostBars
-      ? given
-      : report.series.length <= (mostBars - 1) * 7
-        ? 'week'
-        : 'month'
-  const bins: Bin[] = []
-  let current = ''
-  for (const slot of series) {
-    const name = unit === 'week' ? mondayOf(slot.label) : unit === 'month' ? slot.label.slice(0, 7) : slot.start
-    const bin = bins.at(-1)
-    if (bin && name === current) {
-      bin.end = slot.end
-      bin.last = slot.label
-      bin.sums = plus(bin.sums, amountsOf(slot))
-      bin.running = Date.parse(slot.end) > now
-    } else {
-      current = name
-      bins.push({
-        start: slot.start,
-        end: slot.end,
-        first: slot.label,
-        last: slot.label,
-        unit,
-        sums: amountsOf(slot),
-        running: Date.parse(slot.end) > now,
-      })
-    }
-  }
-  return bins
 }
 
 /** Returns the days of a bar; null for an hour. */
@@ -74,13 +31,30 @@ const longFormat = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 })
 const monthFormat = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' })
+const rangeFormat = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
 const at = (day: string) => new Date(`${day}T00:00:00Z`)
+
+/** Formats the days of a period: Wed 18 – Tue 24 Nov. */
+export const rangeText = (first: string, last: string): string =>
+  first === last ? longDay(first) : rangeFormat.formatRange(at(first), at(last))
+
+/** Returns the name of the month of a moment: November. */
+export const monthName = (moment: string, zone: string): string =>
+  new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: zone }).format(new Date(moment))
 
 /** Formats a day: 20 Nov. */
 export const shortDay = (day: string): string => dayFormat.format(at(day))
-export const longDay = (day: string): string => longFormat.format(at(day))
+const longDay = (day: string): string => longFormat.format(at(day))
 
-/** Returns the short and long label of a bar. The repeated hour at the end of daylight saving time is marked. */
+/**
+ * Returns the short and long label of a bar. The repeated hour at the end of daylight saving time is marked. Hours of a
+ * single day are named without the day.
+ */
 export function namesOf(bins: readonly Bin[], i: number): { short: string; long: string } {
   const bin = bins[i]
   if (!bin) return { short: '', long: '' }
@@ -93,14 +67,15 @@ export function namesOf(bins: readonly Bin[], i: number): { short: string; long:
   const hour = clock(bin.first)
   const day = bin.first.slice(0, 10)
   const twice = [bins[i - 1], bins[i + 1]].some(b => b && clock(b.first) === hour && b.first.startsWith(day))
-  return { short: hour, long: `${longDay(day)}, ${hour}${twice ? ` (${zoneOf(bin.first)})` : ''}` }
+  const known = bins.every(b => b.first.startsWith(day))
+  return { short: hour, long: `${known ? '' : `${longDay(day)}, `}${hour}${twice ? ` (${zoneOf(bin.first)})` : ''}` }
 }
 
-/** The ID of a group in a report: its key, `none`, or the combined `rest`. */
-export type PartId = `=${string}` | 'none' | 'rest'
+/** The ID of a group in a report: its key, `none`, the combined `rest`, or the `active` runs. */
+export type PartId = `=${string}` | 'none' | 'rest' | 'active'
 
-export const partId = (s: { key: string | null; rest: boolean }): PartId =>
-  s.rest ? 'rest' : s.key === null ? 'none' : `=${s.key}`
+export const partId = (s: Pick<Share, 'key' | 'rest' | 'active'>): PartId =>
+  s.active ? 'active' : s.rest ? 'rest' : s.key === null ? 'none' : `=${s.key}`
 
 export const keyOf = (id: PartId): string | null => (id.startsWith('=') ? id.slice(1) : null)
 
@@ -113,26 +88,57 @@ const mostSeries = 6
 
 /**
  * Returns the series of the chart: the largest groups by name, so that colors stay with their groups as sums grow, and
- * the rest combined.
+ * the rest combined. Active runs are on top.
  */
-export function seriesOf(groups: Report['groups'], by: Measure): PartId[] {
+export function seriesOf(groups: readonly Share[], by: Measure): PartId[] {
   const ranked = groups
-    .filter(g => !g.rest)
+    .filter(g => !g.rest && !g.active)
     .map(g => ({ id: partId(g), value: measured(amountsOf(g), by) }))
     .sort((a, b) => (a.value === b.value ? 0 : a.value > b.value ? -1 : 1))
   const chosen = ranked.slice(0, mostSeries).map(g => g.id)
   const named = chosen.filter(id => id !== 'none').sort((a, b) => a.localeCompare(b))
   const others = ranked.length > mostSeries || groups.some(g => g.rest)
-  return [...named, ...(chosen.includes('none') ? (['none'] as const) : []), ...(others ? (['rest'] as const) : [])]
+  return [
+    ...named,
+    ...(chosen.includes('none') ? (['none'] as const) : []),
+    ...(others ? (['rest'] as const) : []),
+    ...(groups.some(g => g.active) ? (['active'] as const) : []),
+  ]
+}
+
+/** The colors of groups that are no agents. */
+const order = [1, 7, 8, 4, 5, 6] as const
+const patterns = [0, 1, 2, 3, 4, 5] as const
+
+/** Returns the look of the series at `i`. Agents have their own colors everywhere; groups without a series are gray. */
+export function lookOf(group: string, id: PartId, i: number): Look {
+  const key = keyOf(id)
+  if (id === 'active') return { hue: null, pattern: 1, striped: true }
+  if (key === null) return id === 'rest' ? { hue: null, pattern: 6 } : { hue: 0, pattern: 0 }
+  return { hue: group === 'agent' ? hueOf(key) : (order[i] ?? null), pattern: patterns[i] ?? 6 }
 }
 
 export type Parts = ReadonlyMap<PartId, Amounts>
 
-/** Returns the bars of a report with the groups of each. */
-export function timeSeriesOf(report: Report, now: number): { bins: Bin[]; parts: Parts[] } {
-  const bins = binsOf(report, now)
-  const groups = new Map(report.bars.map(bar => [bar.start, bar.groups]))
-  const parts = bins.map(bin => new Map((groups.get(bin.start) ?? []).map(g => [partId(g), amountsOf(g)])))
+/** Returns the bars of a report with the groups of each. They end now, because the future is unknown, not zero. */
+export function timeSeriesOf(
+  { series, bars }: Pick<Report, 'series' | 'bars'>,
+  now: number,
+): { bins: Bin[]; parts: Parts[] } {
+  const begun = bars.filter(b => Date.parse(b.start) <= now || b.groups.length > 0)
+  const parts = begun.map(b => new Map(b.groups.map(g => [partId(g), amountsOf(g)])))
+  const bins = begun.map(({ start, end, unit }, i): Bin => {
+    const slots = series.filter(s => s.start >= start && s.start < end)
+    return {
+      start,
+      end,
+      unit,
+      first: slots[0]?.label ?? '',
+      last: slots.at(-1)?.label ?? '',
+      sums: total(parts[i]?.values() ?? []),
+      running: Date.parse(end) > now,
+    }
+  })
   return { bins, parts }
 }
 

@@ -1,9 +1,10 @@
 import type { Schemas } from '../api/client'
-import { nanos } from '../app/format'
+import { nanos, usd } from '../app/format'
 
 export type Report = Schemas['UsageReport']
 export type Sums = Schemas['UsageSums']
-export type Share = Schemas['UsageShare']
+/** A group of a report, or its active runs. */
+export type Share = Schemas['UsageShare'] & { active?: true }
 export type Tokens = Schemas['UsageTokens']
 
 export const classes = ['input', 'output', 'cache_read', 'cache_write', 'other'] as const satisfies (keyof Tokens)[]
@@ -41,17 +42,19 @@ export const amountsOf = (s: Sums): Amounts => ({
   priced: s.cost_usd !== null && s.runs + s.corrections > 0,
 })
 
+export const plusTokens = (a: Tokens, b: Tokens): Tokens => ({
+  input: a.input + b.input,
+  output: a.output + b.output,
+  cache_read: a.cache_read + b.cache_read,
+  cache_write: a.cache_write + b.cache_write,
+  other: a.other + b.other,
+})
+
 export const plus = (a: Amounts, b: Amounts): Amounts => ({
   runs: a.runs + b.runs,
   unpriced: a.unpriced + b.unpriced,
   corrections: a.corrections + b.corrections,
-  tokens: {
-    input: a.tokens.input + b.tokens.input,
-    output: a.tokens.output + b.tokens.output,
-    cache_read: a.tokens.cache_read + b.tokens.cache_read,
-    cache_write: a.tokens.cache_write + b.tokens.cache_write,
-    other: a.tokens.other + b.tokens.other,
-  },
+  tokens: plusTokens(a.tokens, b.tokens),
   cost: a.cost + b.cost,
   estimated: a.estimated + b.estimated,
   priced: a.priced || b.priced,
@@ -68,24 +71,32 @@ export const isNothing = (a: Amounts): boolean =>
   a.estimated === 0n &&
   classes.every(c => a.tokens[c] === 0)
 
-/** Converts nano-dollars to an exact decimal string: "0.028314". */
-export function usd(nano: bigint): string {
-  const size = nano < 0n ? -nano : nano
-  const rest = (size % 1_000_000_000n).toString().padStart(9, '0').replace(/0+$/, '')
-  return `${nano < 0n ? '-' : ''}${size / 1_000_000_000n}${rest && `.${rest}`}`
+const cent = 10_000_000n
+
+/**
+ * Rounds parts to cents so that they add up to the rounded whole: those that lose most by rounding down are rounded up.
+ */
+export function roundedParts(whole: bigint, parts: readonly bigint[]): bigint[] {
+  const floors = parts.map(p => p - (((p % cent) + cent) % cent))
+  let missing = Number(((whole + cent / 2n) / cent) * cent - floors.reduce((a, b) => a + b, 0n)) / Number(cent)
+  const order = parts.map((p, i) => ({ i, rest: Number(p - (floors[i] ?? 0n)) })).sort((a, b) => b.rest - a.rest)
+  for (const { i, rest } of order) {
+    if (missing < 1 || rest === 0) break
+    floors[i] = (floors[i] ?? 0n) + cent
+    missing--
+  }
+  return floors
 }
 
 /** Returns the cost as a decimal string; null if nothing has a price. */
 export const costOf = (a: Amounts): string | null => (a.priced || a.unpriced === 0 ? usd(a.cost) : null)
 
-/** Splits the total by source: reported by the runtime, estimated, and unpriced runs. */
-export function known(s: Sums): { runtime: string | null; estimated: string; unpriced: number; runs: number } {
+/** Splits the cost into what the runtime reported and what Wardroom estimated; unpriced runs are in neither. */
+export function known(s: Sums): { runtime: string | null; estimated: string; unpriced: number } {
   const a = amountsOf(s)
-  const cost = costOf(a)
   return {
-    runtime: cost === null ? null : usd(a.cost - a.estimated),
+    runtime: costOf(a) === null ? null : usd(a.cost - a.estimated),
     estimated: usd(a.estimated),
     unpriced: a.unpriced,
-    runs: a.runs,
   }
 }

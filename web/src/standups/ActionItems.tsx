@@ -17,7 +17,7 @@ export function TaskState({ of }: { of: string }) {
     <span className="inline-flex items-center gap-2">
       <TaskLink of={of} />
       {asked.data ? (
-        <StatusMark of={asked.data.status} />
+        <StatusMark blocked={asked.data.blocked} of={asked.data.status} />
       ) : (
         asked.error && asProblem(asked.error).status === 404 && <span className="text-soft">{words.taskGone}</span>
       )}
@@ -47,7 +47,7 @@ export function ActionItems({ standup, nameOf }: { standup: Standup; nameOf: Nam
               className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2"
               data-steady
             >
-              <bdi className="wrap-anywhere min-w-0 grow basis-64">{item.title}</bdi>
+              <bdi className="wrap-anywhere min-w-0 basis-full">{item.title}</bdi>
               <bdi className="text-soft text-xs">
                 {item.assignee ? words.forAgent(nameOf(item.assignee)) : words.nobody}
               </bdi>

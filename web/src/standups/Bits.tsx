@@ -4,6 +4,7 @@ import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { Markdown } from '../ui/Markdown'
 import { Badge, type Look, State } from '../ui/State'
+import { mentionsIn } from './decisions'
 import { clipped, type Report, type Stand } from './standup'
 
 const words = standups
@@ -46,11 +47,32 @@ export function ReportMark({ of, over = false }: { of: Report['status']; over?: 
   )
 }
 
-export const TaskLink = ({ of }: { of: string }) => (
-  <Link className="key text-accent underline" params={{ key: of }} to="/tasks/$key">
+export const TaskLink = ({ of, small = false }: { of: string; small?: boolean }) => (
+  <Link className={`key text-accent underline ${small ? 'text-xs' : ''}`} params={{ key: of }} to="/tasks/$key">
     {of}
   </Link>
 )
+
+/** A text in which the keys of tasks are links, with the title where a task is mentioned first. */
+export function Linked({ text, titles }: { text: string; titles: ReadonlyMap<string, string> }) {
+  return (
+    <bdi>
+      {mentionsIn(text, titles).map((part, i) =>
+        typeof part === 'string' ? (
+          part
+        ) : part.title ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text
+          <span key={i}>
+            <bdi>“{part.title}”</bdi> <TaskLink of={part.key} small />
+          </span>
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text
+          <TaskLink key={i} of={part.key} />
+        ),
+      )}
+    </bdi>
+  )
+}
 
 const days = {
   short: new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', weekday: 'short', day: 'numeric', month: 'short' }),
@@ -69,7 +91,7 @@ export function Long({ text, className = '' }: { text: string; className?: strin
   const cut = whole ? null : clipped(text)
   return (
     <div className={className}>
-      <Markdown text={cut ?? text} />
+      <Markdown keys text={cut ?? text} />
       {cut !== null && (
         <p className="mt-2 flex flex-wrap items-center gap-2 text-soft text-xs">
           {words.cut(text.length)}

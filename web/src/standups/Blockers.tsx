@@ -4,7 +4,7 @@ import { Icon } from '../ui/Icon'
 import { Badge, type Look } from '../ui/State'
 import { dayText, Long, Part, TaskLink } from './Bits'
 import { CreateTask } from './CreateTask'
-import { withoutAge } from './decisions'
+import { reasonOf } from './decisions'
 import { type Blocker, type Fate, fateOf, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
@@ -13,8 +13,8 @@ const w = words.blocker
 
 const fateLook: Record<Fate, Look> = {
   open: { tone: 'danger', icon: 'blocked' },
-  decided: { tone: 'attention', icon: 'comment' },
-  escalated: { tone: 'attention', icon: 'up' },
+  decided: { tone: 'idle', icon: 'comment' },
+  escalated: { tone: 'attention', icon: 'flag' },
   ended: { tone: 'done', icon: 'check' },
 }
 
@@ -29,11 +29,12 @@ interface Props {
   standup: Standup
   /** The blockers that are not told elsewhere. */
   blockers: readonly Blocker[]
+  titles: ReadonlyMap<string, string>
   nameOf: NameOf
 }
 
 /** The blockers, with their age and outcome. */
-export function Blockers({ standup, blockers, nameOf }: Props) {
+export function Blockers({ standup, blockers, titles, nameOf }: Props) {
   if (blockers.length === 0 && standup.blockers.length > 0) return null
   return (
     <Part count={blockers.length} title={words.blockers}>
@@ -43,7 +44,7 @@ export function Blockers({ standup, blockers, nameOf }: Props) {
         <ul className="flex flex-col divide-y divide-line rounded-md border border-line">
           {blockers.map((b, i) => (
             <li key={b.id ?? `decided ${b.text}`} className="flex flex-col gap-1 px-3 py-2" data-steady>
-              <Row blocker={b} nameOf={nameOf} />
+              <Row blocker={b} nameOf={nameOf} titles={titles} />
               {!b.task && b.status === 'open' && (
                 <CreateTask
                   detail={b.text}
@@ -61,15 +62,13 @@ export function Blockers({ standup, blockers, nameOf }: Props) {
   )
 }
 
-function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
+function Row({ blocker: b, titles, nameOf }: { blocker: Blocker } & Pick<Props, 'titles' | 'nameOf'>) {
   const fate = fateOf(b)
   const look = fateLook[fate]
   return (
     <>
       <div className="flex flex-wrap items-start gap-x-3 gap-y-1">
-        <p className="wrap-anywhere min-w-0 grow basis-64">
-          <bdi className="line-clamp-4">{withoutAge(b.text)}</bdi>
-        </p>
+        <BlockerText blocker={b} className="grow basis-64" titles={titles} />
         <Badge icon={look.icon} tone={look.tone}>
           {fate === 'escalated' ? w.escalated(dayText(b.escalated_on ?? '')) : w[fate]}
         </Badge>
@@ -88,18 +87,36 @@ function Row({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
   )
 }
 
-/** Whom a blocker blocks and since when, its task, and how it ended. */
+/** The task that is blocked, and why. */
+export function BlockerText({
+  blocker: b,
+  titles,
+  className = '',
+}: {
+  blocker: Blocker
+  titles: ReadonlyMap<string, string>
+  className?: string
+}) {
+  return (
+    <div className={`wrap-anywhere min-w-0 ${className}`}>
+      {b.task && (
+        <p className="font-medium">
+          <TaskLink of={b.task} /> <bdi>{titles.get(b.task)}</bdi>
+        </p>
+      )}
+      <p>
+        <bdi className="line-clamp-4">{reasonOf(b, titles)}</bdi>
+      </p>
+    </div>
+  )
+}
+
+/** Whom a blocker blocks and since when, and how it ended. */
 export function BlockerFacts({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
   return (
     <p className="text-soft text-xs">
       <AgentName className="align-middle" id={b.agent_id} name={nameOf(b.agent_id)} />{' '}
       <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
-      {b.task && (
-        <>
-          {' · '}
-          <TaskLink of={b.task} />
-        </>
-      )}
       {b.ended_why && ` · ${w.why[b.ended_why]}`}
       {b.named_by.length > 1 && (
         <>

@@ -7,7 +7,7 @@ import { IconButton } from '../ui/Button'
 import { State } from '../ui/State'
 import { dayText, standLook } from './Bits'
 import { dayAddress, listQuery } from './queries'
-import { calendar, type Day, standOf } from './standup'
+import { calendar, type Day, type Stand, standOf } from './standup'
 
 const words = standups
 /** Number of days shown, which fit side by side on a desktop. */
@@ -26,12 +26,14 @@ interface Props {
   kept: string | undefined
 }
 
-/** The last days with the status of their standups. Days without one are listed too. */
+/** The last days that had a standup, with its status, and today. */
 export function DayStrip({ team, today, until, opened, onUntil, kept }: Props) {
   const asked = useQuery({ ...daysQuery(team, until), placeholderData: keepPreviousData })
   const row = useRef<HTMLOListElement>(null)
-  const days = calendar(until, shown, asked.data ?? [])
   const isKnown = asked.data !== undefined
+  const days = calendar(until, shown, asked.data ?? []).filter(
+    d => d.standup || d.date === opened || (isKnown && d.date === today),
+  )
   // biome-ignore lint/correctness/useExhaustiveDependencies: opening another day must scroll to it
   useEffect(() => {
     const [list, current] = [row.current, row.current?.querySelector<HTMLElement>('[aria-current]')]
@@ -42,23 +44,16 @@ export function DayStrip({ team, today, until, opened, onUntil, kept }: Props) {
       <IconButton icon="left" label={words.days.earlier} onClick={() => onUntil(addDays(until, 1 - shown))} />
       <ol
         ref={row}
-        className="relative flex min-w-0 grow overflow-x-auto outline-offset-[-2px]"
+        className="relative flex min-h-8 min-w-0 grow overflow-x-auto outline-offset-[-2px] pointer-coarse:min-h-10"
         data-scroll="own"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable
         tabIndex={0}
       >
         {days.map(d => (
-          <Cell
-            key={d.date}
-            day={d}
-            isKnown={isKnown}
-            kept={kept}
-            opened={d.date === opened}
-            team={team}
-            today={today}
-          />
+          <Cell key={d.date} day={d} kept={kept} opened={d.date === opened} team={team} today={today} />
         ))}
       </ol>
+      {isKnown && days.length === 0 && <p className="grow-[99] text-soft text-xs">{words.days.none}</p>}
       <IconButton
         disabled={until >= today}
         icon="right"
@@ -77,11 +72,10 @@ interface CellProps {
   team: string
   today: string
   opened: boolean
-  isKnown: boolean
   kept: string | undefined
 }
 
-function Cell({ day, team, today, opened, isKnown, kept }: CellProps) {
+function Cell({ day, team, today, opened, kept }: CellProps) {
   const { date, standup } = day
   const stand = standup && standOf(standup)
   const name = (
@@ -90,9 +84,9 @@ function Cell({ day, team, today, opened, isKnown, kept }: CellProps) {
       {date === today && <span className="sr-only"> ({words.days.today})</span>}
     </span>
   )
-  const cell = 'flex h-11 flex-col items-start justify-center gap-0.5 rounded-md px-1'
+  const cell = 'flex h-8 items-center justify-center gap-1 whitespace-nowrap rounded-md px-1 pointer-coarse:h-10'
   return (
-    <li className="min-w-[6.75rem] grow basis-0">
+    <li className="min-w-[6.75rem] max-w-40 grow basis-0">
       {stand ? (
         <Link
           aria-current={opened ? 'page' : undefined}
@@ -100,20 +94,24 @@ function Cell({ day, team, today, opened, isKnown, kept }: CellProps) {
           search={{ ...dayAddress(team, date), until: kept }}
           to="/standups"
         >
+          <StandIcon of={stand} />
           {name}
-          <span className="text-xs">
-            <State icon={standLook[stand].icon} tone={standLook[stand].tone}>
-              {words.stand[stand]}
-            </State>
-          </span>
         </Link>
       ) : (
         <span className={`${cell} text-soft`}>
           {name}
-          {/* Keeps the line, so that the days align. */}
-          <span className="min-h-4 text-xs">{isKnown ? <span className="sr-only">{words.noStandup}</span> : '…'}</span>
+          <span className="sr-only">{words.noStandup}</span>
         </span>
       )}
     </li>
   )
 }
+
+/** The status of a day. The icon is enough for a standup that was completed. */
+const StandIcon = ({ of }: { of: Stand }) => (
+  <span className="text-xs" title={words.stand[of]}>
+    <State icon={standLook[of].icon} tone={standLook[of].tone}>
+      <span className="sr-only">{words.stand[of]}</span>
+    </State>
+  </span>
+)

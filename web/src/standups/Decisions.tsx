@@ -10,7 +10,7 @@ import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { Long, Part, TaskLink } from './Bits'
-import { BlockerFacts } from './Blockers'
+import { BlockerFacts, BlockerText } from './Blockers'
 import { type Decision, type Decisions, decisionsOf, withoutAge } from './decisions'
 import type { Standup } from './standup'
 import type { NameOf } from './useAgentName'
@@ -29,7 +29,15 @@ export function useDecisions(standup: Standup): Decisions {
 }
 
 /** What a person has to decide, with the button for it. */
-export function NeedsDecision({ decisions, nameOf }: { decisions: readonly Decision[]; nameOf: NameOf }) {
+export function NeedsDecision({
+  decisions,
+  titles,
+  nameOf,
+}: {
+  decisions: readonly Decision[]
+  titles: ReadonlyMap<string, string>
+  nameOf: NameOf
+}) {
   const verbs = useItemActions()
   const [askTask, dialogs] = useTaskDialogs()
   const me = useMe().data
@@ -43,9 +51,27 @@ export function NeedsDecision({ decisions, nameOf }: { decisions: readonly Decis
     <Part count={decisions.length} title={words.needsDecision}>
       <ul className="flex flex-col gap-2">
         {decisions.map(d => (
-          <li key={`${d.task} ${d.title} ${d.detail}`} className="rounded-md bg-attention-tint px-3 py-2" data-steady>
-            <Told decision={d} />
-            {d.blocker && <BlockerFacts blocker={d.blocker} nameOf={nameOf} />}
+          <li
+            key={`${d.task} ${d.title} ${d.detail}`}
+            className="rounded-md border border-attention-tint bg-attention-tint px-3 py-2 print:border-line"
+            data-steady
+          >
+            {d.blocker ? (
+              <>
+                <BlockerText blocker={d.blocker} titles={titles} />
+                <BlockerFacts blocker={d.blocker} nameOf={nameOf} />
+                {d.detail && (
+                  <details className="mt-1">
+                    <summary className="w-fit cursor-pointer py-1 text-soft pointer-coarse:py-2">
+                      {words.detail}
+                    </summary>
+                    <Long text={d.detail} />
+                  </details>
+                )}
+              </>
+            ) : (
+              <Told decision={d} />
+            )}
             <Buttons decision={d} onDecide={decide(d)} />
           </li>
         ))}

@@ -22,7 +22,7 @@ export function Differences({ standup, nameOf }: { standup: Standup; nameOf: Nam
   const before = useQuery({ ...oneQuery(id ?? ''), enabled: id !== undefined })
   return (
     <section className="no-print flex flex-col gap-2">
-      <h3 className="font-semibold">{words.title}</h3>
+      <h3 className="font-semibold text-base">{words.title}</h3>
       {found.data === null ? (
         <p className="text-soft">{words.first}</p>
       ) : (
@@ -79,13 +79,11 @@ function One({ difference: d, nameOf }: { difference: Difference; nameOf: NameOf
   switch (d.kind) {
     case 'blocker_new':
     case 'blocker_gone':
-    case 'blocker_stays':
       return (
         <>
           <span className="font-medium">{words[d.kind]}</span>{' '}
           <span className="text-soft text-xs">
             <bdi>{nameOf(d.blocker.agent_id)}</bdi>
-            {d.kind === 'blocker_stays' && `, ${standups.blocker.days(d.blocker.age_days)}`}
           </span>{' '}
           {d.blocker.task ? (
             // The blocker itself is told beside this.

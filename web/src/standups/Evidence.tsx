@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react'
 import { cost, money } from '../app/format'
+import { Gaps, GradeMark } from '../receipts/Receipt'
 import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
-import { Badge, Chip } from '../ui/State'
+import { Badge } from '../ui/State'
 import { Long, TaskLink } from './Bits'
 import type { Report } from './standup'
 
@@ -42,11 +43,7 @@ export function Evidence({ report: r, name, unfolded, onFold }: Props) {
   const counts = [
     e.finished.length > 0 && words.finished(e.finished.length),
     e.moved.length > 0 && words.moved(e.moved.length),
-    e.created.length > 0 && words.created(e.created.length),
     e.blocked.length > 0 && words.blocked(e.blocked.length),
-    words.open(e.open),
-    e.task_reports.length > 0 && words.taskReports(e.task_reports.length),
-    e.sessions === null ? words.sessionsUnknown : e.sessions > 0 && words.sessions(e.sessions),
     ...runsOf(e.runs),
   ].filter(c => typeof c === 'string')
   const agrees = r.status === 'answered' && r.claims.length === 0 && r.omitted.length === 0
@@ -71,9 +68,7 @@ export function Evidence({ report: r, name, unfolded, onFold }: Props) {
             {words.agrees}
           </Badge>
         )}
-        {counts.map(c => (
-          <Chip key={c}>{c}</Chip>
-        ))}
+        <span className="text-soft text-xs">{counts.join(' · ')}</span>
         <Button
           aria-expanded={unfolded}
           className="no-print h-6! pointer-coarse:h-9!"
@@ -117,7 +112,14 @@ function Known({ report: r, name }: { report: Report; name: string }) {
                     : <bdi>{t.text}</bdi>
                   </>
                 )}{' '}
-                <Age at={t.at} className="text-soft text-xs" />
+                <Age at={t.at} className="text-soft text-xs" say="ago" />
+                {t.receipt && !t.receipt.pending && (
+                  <>
+                    {' '}
+                    <GradeMark of={t.receipt.grade} />
+                    <Gaps of={t.receipt.gaps.map(text => ({ text }))} />
+                  </>
+                )}
               </li>
             ))}
           </ul>
@@ -129,6 +131,13 @@ function Known({ report: r, name }: { report: Report; name: string }) {
         </Titled>
       )}
       <p className="no-print text-soft text-xs">
+        {[
+          words.open(e.open),
+          e.sessions === null ? words.sessionsUnknown : e.sessions > 0 && words.sessions(e.sessions),
+        ]
+          .filter(Boolean)
+          .join(' · ')}
+        {' · '}
         {words.since} <Age at={e.since} /> {standups.facts.ago}
       </p>
     </section>

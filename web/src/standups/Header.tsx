@@ -1,12 +1,14 @@
 import { useState } from 'react'
-import { useTicking } from '../app/clock'
-import { age, moment, money, span } from '../app/format'
+import { dayIn } from '../app/days'
+import { money, myZone, shortIn, span } from '../app/format'
 import { leads, useMe } from '../app/queries'
-import { texts } from '../texts'
+import { clock } from '../app/time'
 import { standups } from '../texts/standups'
 import { Button, IconButton } from '../ui/Button'
+import { Clock } from '../ui/Clock'
 import { Dialog } from '../ui/Dialog'
 import { Menu, type MenuItem } from '../ui/Menu'
+import { SubmitForm } from '../ui/SubmitForm'
 import { copyTranscript, useCancel, useHold, useRemove } from './actions'
 import { dayText, StandMark } from './Bits'
 import { RunButton } from './RunButton'
@@ -24,7 +26,9 @@ export function Header({ standup, onRemoved }: { standup: Standup; onRemoved: ()
     <div className="z-10 flex flex-col gap-1 bg-ground py-2 md:sticky md:top-0" data-head>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <h2 className="font-semibold text-xl outline-none" tabIndex={-1}>
-          {dayText(standup.date, 'long')}
+          <span className="hidden print:inline">{words.standup} </span>
+          <span className="max-sm:hidden">{dayText(standup.date, 'long')}</span>
+          <span className="sm:hidden">{dayText(standup.date)}</span>
         </h2>
         <StandMark of={stand} />
         <div className="no-print ml-auto flex flex-wrap items-center gap-2">
@@ -37,10 +41,12 @@ export function Header({ standup, onRemoved }: { standup: Standup; onRemoved: ()
           <More onRemoved={onRemoved} standup={standup} />
         </div>
       </div>
-      {/* The default title repeats the day, so it is only printed. */}
-      <p className={`wrap-anywhere text-soft ${standup.title.includes(standup.date) ? 'hidden print:block' : ''}`}>
-        <bdi>{standup.title}</bdi>
-      </p>
+      {/* The default title repeats the day. */}
+      {!standup.title.includes(standup.date) && (
+        <p className="wrap-anywhere text-soft">
+          <bdi>{standup.title}</bdi>
+        </p>
+      )}
       <Facts standup={standup} />
     </div>
   )
@@ -48,21 +54,29 @@ export function Header({ standup, onRemoved }: { standup: Standup; onRemoved: ()
 
 function Facts({ standup: s }: { standup: Standup }) {
   const f = words.facts
-  const ended = useTicking(now => (s.completed_at ? age(s.completed_at, now) : null))
-  const clock = (at: string) => moment(at, s.timezone).replace(/^.*, /, '').slice(0, 5)
   const facts = [
-    s.started_at && `${f.startedAt} ${clock(s.started_at)}`,
-    s.completed_at && `${f.endedAt} ${clock(s.completed_at)}`,
     s.started_at && s.completed_at && f.took(span(Date.parse(s.completed_at) - Date.parse(s.started_at))),
     s.status !== 'running' && s.transcript.some(l => l.kind === 'question') && f.cost(money(s.cost_usd)),
     s.attempt > 1 && f.attempt(s.attempt),
-    f.by[s.trigger],
-    s.timezone,
   ].filter(Boolean)
+  const started = / started the standup( again)?\.$/
+  const starter = s.transcript.findLast(l => l.kind === 'note' && started.test(l.text))?.text.replace(started, '')
   return (
     <p className="text-soft text-xs">
-      {facts.join(' · ')}
-      {ended && <span className="no-print">{` · ${ended} ${f.ago}`}</span>}
+      {s.started_at && (
+        <>
+          {f.startedAt}{' '}
+          <Clock at={s.started_at} zone={s.timezone}>
+            {dayIn(Date.parse(s.started_at), undefined) === s.date
+              ? clock(s.started_at, undefined)
+              : shortIn(s.started_at)}
+          </Clock>
+          {/* Paper has no reader whose zone it could be. */}
+          <span className="hidden print:inline"> ({myZone()})</span>{' '}
+          {starter && s.trigger === 'user' ? <bdi>{f.byName(starter)}</bdi> : f.by[s.trigger]}
+        </>
+      )}
+      {facts.map(fact => ` · ${fact}`).join('')}
     </p>
   )
 }
@@ -70,6 +84,12 @@ function Facts({ standup: s }: { standup: Standup }) {
 function More({ standup: s, onRemoved }: { standup: Standup; onRemoved: () => void }) {
   const me = useMe().data
   const [asks, setAsks] = useState<'again' | 'remove' | null>(null)
+  const close = () => setAsks(null)
+  const hold = useHold(close)
+  const remove = useRemove(() => {
+    close()
+    onRemoved()
+  })
   const items: MenuItem[] = [
     { id: 'print', label: words.print, onSelect: () => window.print() },
     ...(s.status !== 'running'
@@ -93,58 +113,17 @@ function More({ standup: s, onRemoved }: { standup: Standup; onRemoved: () => vo
   return (
     <>
       <Menu groups={[{ items }]} trigger={<IconButton icon="more" label={words.actions} />} />
-      <Dialog onClose={() => setAsks(null)} open={asks !== null} title={asks === 'again' ? words.again : words.remove}>
-        {asks === 'again' ? (
-          <Again onClose={() => setAsks(null)} standup={s} />
-        ) : (
-          <Remove
-            onClose={() => setAsks(null)}
-            onRemoved={() => {
-              setAsks(null)
-              onRemoved()
-            }}
-            standup={s}
-          />
-        )}
-      </Dialog>
-    </>
-  )
-}
-
-function Again({ standup, onClose }: { standup: Standup; onClose: () => void }) {
-  const hold = useHold(onClose)
-  return (
-    <>
-      <p>{words.againText}</p>
-      <div className="mt-4 flex justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button
-          busy={hold.isPending}
-          look="primary"
-          onClick={() => hold.mutate({ id: standup.id, team: standup.team, again: true })}
+      <Dialog onClose={close} open={asks !== null} title={asks === 'again' ? words.again : words.remove}>
+        <SubmitForm
+          busy={hold.isPending || remove.isPending}
+          look={asks === 'again' ? 'primary' : 'danger'}
+          onCancel={close}
+          onSend={() => (asks === 'again' ? hold.mutate({ id: s.id, team: s.team, again: true }) : remove.mutate(s))}
+          submit={asks === 'again' ? words.again : words.remove}
         >
-          {words.again}
-        </Button>
-      </div>
-    </>
-  )
-}
-
-function Remove({ standup, onClose, onRemoved }: { standup: Standup; onClose: () => void; onRemoved: () => void }) {
-  const remove = useRemove(onRemoved)
-  return (
-    <>
-      <p>{words.removeText}</p>
-      <div className="mt-4 flex justify-end gap-2">
-        <Button look="quiet" onClick={onClose}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={remove.isPending} look="danger" onClick={() => remove.mutate(standup)}>
-          {words.remove}
-        </Button>
-      </div>
+          <p>{asks === 'again' ? words.againText : words.removeText}</p>
+        </SubmitForm>
+      </Dialog>
     </>
   )
 }

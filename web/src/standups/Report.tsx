@@ -6,9 +6,10 @@ import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
 import { Face } from '../ui/Face'
-import { Long, ReportMark } from './Bits'
+import { Long, ReportMark, TaskLink } from './Bits'
+import { toldBlockers } from './decisions'
 import { Evidence } from './Evidence'
-import type { Report, Standup } from './standup'
+import type { Blocker, Report, Standup } from './standup'
 
 const words = standups
 
@@ -58,14 +59,20 @@ export function ReportOf({ standup, report: r, name, unfolded, onFold, onFile }:
           </Button>
         )}
       </div>
-      {r.status === 'answered' ? <Said report={r} /> : <Unsaid report={r} standup={standup} />}
+      {r.status === 'answered' ? (
+        <Said blockers={standup.blockers} report={r} />
+      ) : (
+        <Unsaid report={r} standup={standup} />
+      )}
       <Evidence name={name} onFold={onFold} report={r} unfolded={unfolded} />
     </section>
   )
 }
 
-function Said({ report: r }: { report: Report }) {
+function Said({ report: r, blockers }: { report: Report; blockers: readonly Blocker[] }) {
   const s = words.sections
+  // A blocker is told once, above the reports.
+  const told = toldBlockers(r.blockers ?? '', blockers)
   const parts = [
     { title: s.yesterday, text: r.yesterday, nothing: words.nothingSaid },
     { title: s.today, text: r.today, nothing: words.nothingSaid },
@@ -77,7 +84,21 @@ function Said({ report: r }: { report: Report }) {
         {parts.map(p => (
           <div key={p.title} className="min-w-0">
             <h5 className="mb-1 font-medium text-soft text-xs">{p.title}</h5>
-            {p.text?.trim() ? <Long text={p.text} /> : <p className="text-soft">{p.nothing}</p>}
+            {p.text === r.blockers && told ? (
+              <p>
+                {words.above}{' '}
+                {told.map((key, i) => (
+                  <span key={key}>
+                    {i > 0 && ', '}
+                    <TaskLink of={key} />
+                  </span>
+                ))}
+              </p>
+            ) : p.text?.trim() ? (
+              <Long text={p.text} />
+            ) : (
+              <p className="text-soft">{p.nothing}</p>
+            )}
           </div>
         ))}
       </div>

@@ -2,14 +2,17 @@ import { useDrawn } from '../app/idle'
 import { standups } from '../texts/standups'
 import { Icon } from '../ui/Icon'
 import { ActionItems } from './ActionItems'
-import { Long, Part } from './Bits'
+import { Linked, Long, Part } from './Bits'
 import { Blockers } from './Blockers'
 import { NeedsDecision, SettledEscalations, useDecisions } from './Decisions'
-import { titlesOf, withTitles } from './decisions'
+import { Differences } from './Differences'
+import { withTitles } from './decisions'
 import { ReportOf } from './Report'
+import { Schedule } from './Schedule'
 import type { Go, StandupSearch } from './search'
 import { headline, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
+import { useTitles } from './useTitles'
 
 const words = standups
 
@@ -30,15 +33,26 @@ export function Results({ standup, search, nameOf, go }: Props) {
     go({ open: [...next].join(',') || undefined }, true)
   }
   const decisions = useDecisions(standup)
+  const titles = useTitles(standup)
   return (
-    <div className="flex flex-col gap-5">
-      <Headline standup={standup} />
-      <NeedsDecision decisions={decisions.open} nameOf={nameOf} />
-      <Blockers blockers={decisions.blockers} nameOf={nameOf} standup={standup} />
-      <ActionItems nameOf={nameOf} standup={standup} />
-      <SettledEscalations decisions={decisions.settled} />
+    <div className="grid grid-cols-1 items-start gap-x-8 gap-y-6 print:flex print:flex-col print:items-stretch xl:grid-cols-[minmax(0,1fr)_22rem]">
+      <div className="flex flex-col gap-5">
+        <NeedsDecision decisions={decisions.open} nameOf={nameOf} titles={titles} />
+        <Headline standup={standup} titles={titles} />
+        <Blockers blockers={decisions.blockers} nameOf={nameOf} standup={standup} titles={titles} />
+        <SettledEscalations decisions={decisions.settled} />
+      </div>
+      <div className="flex flex-col gap-5">
+        <ActionItems nameOf={nameOf} standup={standup} />
+        {drawn && (
+          <>
+            <Differences nameOf={nameOf} standup={standup} />
+            <Schedule team={standup.team} />
+          </>
+        )}
+      </div>
       {drawn && (
-        <section className="flex flex-col gap-2">
+        <section className="flex flex-col gap-2 xl:col-span-2">
           <h3 className="font-semibold text-base">{words.reports}</h3>
           {standup.reports.map(r => (
             <ReportOf
@@ -57,20 +71,39 @@ export function Results({ standup, search, nameOf, go }: Props) {
   )
 }
 
+const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
+
+/** Returns the sentences of a text. A paragraph full of titles and keys is hard to read. */
+const sentencesOf = (text: string): string[] => [
+  ...new Set([...segmenter.segment(text)].map(s => s.segment.trim()).filter(Boolean)),
+]
+
+/** Returns whether a text is one short paragraph without markup. */
+const isPlain = (text: string): boolean => text.length <= 1000 && !/[\n*_`#<>[\]]/.test(text)
+
 /** The facilitator's summary; if it is missing, the error and the collected facts. */
-function Headline({ standup: s }: { standup: Standup }) {
+function Headline({ standup: s, titles }: { standup: Standup; titles: ReadonlyMap<string, string> }) {
   if (s.summary?.trim()) {
     const { head, rest } = headline(s.summary)
-    const titles = titlesOf(s)
     return (
       <section className="flex flex-col gap-1" data-steady>
         <h3 className="sr-only">{words.headline}</h3>
         {head && (
           <p className="wrap-anywhere font-medium text-lg">
-            <bdi>{withTitles(head, titles)}</bdi>
+            <Linked text={head} titles={titles} />
           </p>
         )}
-        {rest && <Long text={withTitles(rest, titles)} />}
+        {rest === '' ? null : isPlain(rest) ? (
+          <ul className="flex list-disc flex-col gap-0.5 pl-5">
+            {sentencesOf(rest).map(s => (
+              <li key={s} className="wrap-anywhere">
+                <Linked text={s} titles={titles} />
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <Long text={withTitles(rest, titles)} />
+        )}
       </section>
     )
   }

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Schemas } from '../api/client'
-import { moment, myZone } from '../app/format'
-import { queries } from '../app/queries'
+import { myZone, shortIn } from '../app/format'
+import { leads, queries, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
+import { buttonClass } from '../ui/Button'
+import { Clock } from '../ui/Clock'
 import { Icon } from '../ui/Icon'
 import { Answer } from '../ui/Views'
 import { scheduleQuery } from './queries'
@@ -19,7 +21,7 @@ export function Schedule({ team }: { team: string }) {
   const asked = useQuery({ ...scheduleQuery(team), enabled: asks })
   return (
     <section className="no-print flex flex-col gap-2">
-      <h3 className="font-semibold">{words.title}</h3>
+      <h3 className="font-semibold text-base">{words.title}</h3>
       {gateway?.state === 'not_configured' ? (
         <p className="text-soft">{words.noGateway}</p>
       ) : (
@@ -31,19 +33,24 @@ export function Schedule({ team }: { team: string }) {
   )
 }
 
-const None = () => (
-  <p>
-    <span className="text-soft">{words.none}</span>{' '}
-    <Link className="text-accent underline" to="/schedules">
-      {words.add}
-    </Link>
-  </p>
-)
+function None() {
+  const may = leads(useMe().data)
+  return (
+    <>
+      <p className="text-soft">{words.none}</p>
+      {may && (
+        <Link className={buttonClass('plain', 'self-start')} search={{ form: 'standup' }} to="/schedules">
+          <Icon name="plus" />
+          {words.add}
+        </Link>
+      )}
+    </>
+  )
+}
 
 function Job({ of: s }: { of: Schemas['StandupSchedule'] }) {
   const next = s.next_runs[0]
   const zone = s.job.schedule.tz
-  const short = (at: string, z?: string) => moment(at, z).replace(/ \d{4}, (\d\d:\d\d).*/, ', $1')
   return (
     <>
       {!s.job.enabled ? (
@@ -53,11 +60,9 @@ function Job({ of: s }: { of: Schemas['StandupSchedule'] }) {
         </p>
       ) : next ? (
         <p>
-          {words.next} <Age at={next} />: {short(next, zone)} {zone && <span className="text-soft">({zone})</span>}
+          {words.next} <Age at={next} />: <Clock at={next} zone={zone} />
           {zone && zone !== myZone() && (
-            <span className="block text-soft text-xs">
-              {short(next)} ({myZone()}, {words.yours})
-            </span>
+            <span className="block text-soft text-xs">{words.inZone(shortIn(next, zone), zone)}</span>
           )}
         </p>
       ) : (

@@ -2,18 +2,15 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { addDays } from '../app/days'
-import { useDrawn } from '../app/idle'
 import { useKeys } from '../app/keys'
 import { standups } from '../texts/standups'
 import { Tabs } from '../ui/Tabs'
 import { sayFailed } from '../ui/toast'
-import { Differences } from './Differences'
 import { Header } from './Header'
 import { ProgressOf } from './Progress'
 import { dayAddress, latestQuery, nextQuery } from './queries'
 import { Results } from './Results'
 import { NoGateway } from './RunButton'
-import { Schedule } from './Schedule'
 import { SubmitReport } from './SubmitReport'
 import type { Go, StandupSearch } from './search'
 import { type Brief, type Standup, verbOf } from './standup'
@@ -48,7 +45,6 @@ export function StandupView({ standup: s, search, go }: Props) {
     { keys: 'k', label: words.keys.newer, run: newer },
     { keys: 'v', label: words.keys.tab, run: () => go({ part: part === 'reports' ? 'transcript' : undefined }, true) },
   ])
-  const drawn = useDrawn()
   const running = s.status === 'running'
   const [begun, setBegun] = useState(running)
   if (running && !begun) setBegun(true)
@@ -60,41 +56,31 @@ export function StandupView({ standup: s, search, go }: Props) {
       className="standup-scroller relative min-h-0 grow overflow-auto [overflow-anchor:none] md:scroll-pt-16"
       onScroll={onScroll}
     >
-      <div className="mx-auto flex max-w-page flex-col gap-x-8 gap-y-8 px-3 pb-10 md:px-6 xl:flex-row">
-        <div className="flex min-w-0 grow flex-col gap-3">
-          <Header
-            onRemoved={() => void navigate({ to: '/standups', search: dayAddress(s.team), replace: true })}
-            standup={s}
-          />
-          {verbOf(s) && <NoGateway />}
-          <ProgressOf nameOf={nameOf} standup={s} />
-          <Tabs
-            label={words.tabs.label}
-            onChange={next => go({ part: next === 'reports' ? undefined : next }, true)}
-            tabs={[
-              {
-                id: 'reports',
-                label: words.tabs.reports,
-                panel: () => <Results go={go} nameOf={nameOf} search={search} standup={s} />,
-              },
-              {
-                id: 'transcript',
-                label: words.tabs.transcript,
-                count: s.transcript.length,
-                panel: () => <Transcript nameOf={nameOf} scroller={scroller} standup={s} />,
-              },
-            ]}
-            value={part}
-          />
-        </div>
-        <div className="no-print flex flex-col gap-6 xl:w-72 xl:shrink-0 xl:pt-3">
-          {drawn && (
-            <>
-              <Differences nameOf={nameOf} standup={s} />
-              <Schedule team={s.team} />
-            </>
-          )}
-        </div>
+      <div className="flex max-w-page flex-col gap-3 px-3 pb-10">
+        <Header
+          onRemoved={() => void navigate({ to: '/standups', search: dayAddress(s.team), replace: true })}
+          standup={s}
+        />
+        {verbOf(s) && <NoGateway />}
+        <ProgressOf nameOf={nameOf} standup={s} />
+        <Tabs
+          label={words.tabs.label}
+          onChange={next => go({ part: next === 'reports' ? undefined : next }, true)}
+          tabs={[
+            {
+              id: 'reports',
+              label: words.tabs.reports,
+              panel: () => <Results go={go} nameOf={nameOf} search={search} standup={s} />,
+            },
+            {
+              id: 'transcript',
+              label: words.tabs.transcript,
+              count: s.transcript.length,
+              panel: () => <Transcript nameOf={nameOf} scroller={scroller} standup={s} />,
+            },
+          ]}
+          value={part}
+        />
       </div>
       {filing && (
         <SubmitReport

@@ -1,10 +1,11 @@
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
-import { moment, moments } from '../app/format'
+import { clock } from '../app/time'
 import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
+import { Clock } from '../ui/Clock'
 import { AgentName } from '../ui/Face'
 import { Badge } from '../ui/State'
-import { Long, ReportMark } from './Bits'
+import { dayText, Long, ReportMark } from './Bits'
 import { conversation, type Line, type Said, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
@@ -19,14 +20,15 @@ interface Props {
 /** The transcript, in order. New lines are added at the end. */
 export function Transcript({ standup, nameOf, scroller }: Props) {
   const said = useMemo(() => conversation(standup), [standup])
+  const entries = useMemo(() => together(said), [said])
   const { end, below } = useBelow(scroller, said.length)
   const calls = (who: string) => (who === 'team' ? words.team : who === 'wardroom' ? words.wardroom : nameOf(who))
   if (said.length === 0) return <p className="text-soft">{words.empty}</p>
   return (
-    <>
+    <div>
       <h3 className="sr-only">{words.label}</h3>
       <ol aria-label={words.label} className="flex flex-col gap-3">
-        {said.map(s => (
+        {entries.map(([s, ...more]) => (
           <li key={s.line.seq} data-steady>
             {s.begins && (
               <p className="mb-3 flex items-center gap-3 text-soft text-xs">
@@ -35,7 +37,7 @@ export function Transcript({ standup, nameOf, scroller }: Props) {
                 <span className="h-px grow bg-line" />
               </p>
             )}
-            <Entry calls={calls} facilitator={standup.facilitator} of={s} zone={standup.timezone} />
+            <Entry calls={calls} facilitator={standup.facilitator} more={more} of={s} zone={standup.timezone} />
           </li>
         ))}
       </ol>
@@ -47,9 +49,32 @@ export function Transcript({ standup, nameOf, scroller }: Props) {
           </Button>
         </div>
       )}
-    </>
+    </div>
   )
 }
+
+/** Returns whether a line is a note of Wardroom that fits on the line of its time. */
+const isShort = ({ line: l }: Said): boolean => l.kind === 'note' && l.from === 'wardroom' && !l.text.includes('\n')
+
+/** Returns the lines, with Wardroom's notes of the same minute as one entry. */
+function together(said: readonly Said[]): [Said, ...Said[]][] {
+  const out: [Said, ...Said[]][] = []
+  for (const s of said) {
+    const last = out.at(-1)
+    const joins = last && !s.begins && isShort(s) && isShort(last[0]) && minuteOf(last[0]) === minuteOf(s)
+    if (joins) last.push(s)
+    else out.push([s])
+  }
+  return out
+}
+
+const minuteOf = ({ line }: Said): string => clock(line.at, undefined)
+
+/** Returns the text of a note as a sentence, with its day as elsewhere on the page. */
+const noteOf = ({ line }: Said): string =>
+  (line.text.charAt(0).toUpperCase() + line.text.slice(1)).replace(/(\d{4}-\d\d-\d\d) \([^)]+\)/, (_, date: string) =>
+    dayText(date),
+  )
 
 /** Returns the number of new lines below the visible part. */
 function useBelow(scroller: RefObject<HTMLDivElement | null>, count: number) {
@@ -83,23 +108,30 @@ const grounds: Partial<Record<Line['kind'], string>> = {
 
 interface EntryProps {
   of: Said
+  /** The notes that follow at once. */
+  more: readonly Said[]
   facilitator: string
   zone: string
   calls: (who: string) => string
 }
 
-function Entry({ of: s, facilitator, zone, calls }: EntryProps) {
+function Entry({ of: s, more, facilitator, zone, calls }: EntryProps) {
   const { line: l, report } = s
-  const time = moment(l.at, zone).slice(-8)
   const isNote = l.kind === 'note'
+  const short = isShort(s)
+  // Questions hardly differ from day to day.
+  const folds = l.kind === 'question' && l.text.trim().split('\n').length > 2
+  const [folded, fold] = useState(folds)
   const theirs = !isNote && l.from !== facilitator && l.from !== 'wardroom'
   return (
-    <div className={theirs ? 'md:ml-12' : isNote ? '' : 'md:mr-12'}>
+    <div className={theirs ? 'md:ml-12' : ''}>
       <p className="mb-0.5 flex flex-wrap items-center gap-x-2 text-soft text-xs">
-        <time dateTime={l.at} title={moments(l.at, zone)}>
-          {time}
-        </time>
-        {l.from === 'wardroom' || isNote ? (
+        <Clock at={l.at} zone={zone}>
+          {clock(l.at, undefined, 'exact')}
+        </Clock>
+        {short ? (
+          <bdi className="wrap-anywhere min-w-0">{[s, ...more].map(noteOf).join(' ')}</bdi>
+        ) : l.from === 'wardroom' || isNote ? (
           <bdi className="font-medium text-ink">{calls(l.from)}</bdi>
         ) : (
           <AgentName className="font-medium text-ink" id={l.from} name={calls(l.from)} />
@@ -122,49 +154,34 @@ function Entry({ of: s, facilitator, zone, calls }: EntryProps) {
           </Badge>
         )}
         {report && report.omitted.length > 0 && <Badge tone="attention">{words.omitted(report.omitted.length)}</Badge>}
+        {folds && (
+          <Button
+            aria-expanded={!folded}
+            className="no-print h-6! pointer-coarse:h-10!"
+            icon={folded ? 'right' : 'chevron'}
+            look="quiet"
+            onClick={() => fold(!folded)}
+          >
+            {folded ? words.whole : words.less}
+          </Button>
+        )}
       </p>
-      <div className={`rounded-md ${grounds[l.kind] ? `${grounds[l.kind]} px-3 py-2` : ''}`}>
-        <Body line={l} />
-      </div>
+      {!short && (
+        <div
+          className={`rounded-md ${folded ? 'hidden' : ''} ${grounds[l.kind] ? `${grounds[l.kind]} px-3 py-2` : ''}`}
+        >
+          <Body line={l} />
+        </div>
+      )}
     </div>
   )
 }
 
 function Body({ line: l }: { line: Line }) {
-  if (l.kind === 'question') return <Question text={l.text} />
   if (l.kind === 'answer' || l.kind === 'summary') return <Long text={l.text} />
   return (
     <p className={`wrap-anywhere whitespace-pre-line ${l.kind === 'note' ? 'text-soft' : ''}`}>
-      <bdi>{l.text}</bdi>
+      <bdi>{l.text.trim()}</bdi>
     </p>
-  )
-}
-
-/** A question, collapsed to its first line, because questions hardly differ from day to day. */
-function Question({ text }: { text: string }) {
-  const [whole, setWhole] = useState(false)
-  const lines = text.trim().split('\n')
-  if (lines.length < 3) return <Long text={text} />
-  return (
-    <>
-      {whole ? (
-        <p className="wrap-anywhere whitespace-pre-line">
-          <bdi>{text.trim()}</bdi>
-        </p>
-      ) : (
-        <p className="wrap-anywhere">
-          <bdi>{lines[0]}</bdi>
-        </p>
-      )}
-      <Button
-        aria-expanded={whole}
-        className="no-print mt-1"
-        icon={whole ? 'up' : 'down'}
-        look="quiet"
-        onClick={() => setWhole(!whole)}
-      >
-        {whole ? words.less : words.whole(lines.length - 1)}
-      </Button>
-    </>
   )
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Told } from '../inbox/item'
-import { decisionsOf, titlesOf, withoutAge, withTitles } from './decisions'
+import { decisionsOf, reasonOf, titlesOf, toldBlockers, withoutAge, withTitles } from './decisions'
 import type { Blocker, Standup } from './standup'
 
 const blocker = (of: Partial<Blocker>): Blocker =>
@@ -71,6 +71,25 @@ describe('the text of a blocker', () => {
   it.each([
     ['No card (for 6 days).', 'No card'],
     ['No card (1 day)', 'No card'],
+    ['No card (since today)', 'No card'],
     ['No card (for now)', 'No card (for now)'],
   ])('%s', (text, want) => expect(withoutAge(text)).toBe(want))
+  const titles = new Map([['TASK-7', 'Renew it']])
+  it.each([
+    ['TASK-7 Renew it: No card (for 6 days).', 'No card'],
+    ['TASK-7: No card', 'No card'],
+    ['No card for TASK-7', 'No card for TASK-7'],
+    ['TASK-7 Renew it', 'TASK-7 Renew it'],
+  ])('%s, beside its task', (text, want) => expect(reasonOf({ text, task: 'TASK-7' }, titles)).toBe(want))
+})
+
+// A report may hide only what the page tells elsewhere.
+describe('the blockers of a report', () => {
+  const told = [blocker({ task: 'TASK-7' }), blocker({ task: 'TASK-8' }), blocker({ task: null })]
+  it.each([
+    ['- TASK-7 Renew it: No card\n\n- TASK-8', ['TASK-7', 'TASK-8']],
+    ['- TASK-7 No card\n- No money', null],
+    ['- TASK-9 No card', null],
+    ['', null],
+  ])('%o', (text, want) => expect(toldBlockers(text, told)).toEqual(want))
 })

@@ -49,23 +49,61 @@ export function decisionsOf(s: Pick<Standup, 'escalations' | 'blockers'>, inbox:
   }
 }
 
+const keyPattern = /\b[A-Z][A-Z0-9]*-\d+\b/g
+
 /** Returns the titles of the tasks that the evidence of a standup names, by key. */
 export function titlesOf(s: Pick<Standup, 'reports'>): Map<string, string> {
   const lists = s.reports.flatMap(({ evidence: e }) => (e ? [e.finished, e.moved, e.created, e.blocked] : []))
   return new Map(lists.flat().map(t => [t.key, t.title]))
 }
 
-/** Returns the text with the title behind the first mention of each task, unless the text has it there already. */
-export function withTitles(text: string, titles: ReadonlyMap<string, string>): string {
-  const told = new Set<string>()
-  return text.replace(/\b[A-Z][A-Z0-9]*-\d+\b/g, (key, at: number) => {
-    const title = titles.get(key)
-    const rest = text.slice(at + key.length).replace(/^[\s:(–-]+/, '')
-    if (!title || told.has(key) || rest.startsWith(title)) return key
-    told.add(key)
-    return `${key} (${title})`
-  })
+/** A task that a text names. The title is there if the text doesn't say it itself or name the task earlier. */
+export interface Mention {
+  key: string
+  title?: string
 }
 
+/** Splits a text into its parts: words, and the tasks that it names. */
+export function mentionsIn(text: string, titles: ReadonlyMap<string, string>): (string | Mention)[] {
+  const told = new Set<string>()
+  const parts: (string | Mention)[] = []
+  let end = 0
+  for (const { 0: key, index } of text.matchAll(keyPattern)) {
+    const title = titles.get(key)
+    if (!title) continue
+    const rest = text.slice(index + key.length).replace(/^[\s:(–-]+/, '')
+    parts.push(text.slice(end, index), told.has(key) || rest.startsWith(title) ? { key } : { key, title })
+    told.add(key)
+    end = index + key.length
+  }
+  return [...parts, text.slice(end)]
+}
+
+/** Returns the text with the title behind the first mention of each task, unless the text has it there already. */
+export const withTitles = (text: string, titles: ReadonlyMap<string, string>): string =>
+  mentionsIn(text, titles)
+    .map(p => (typeof p === 'string' ? p : p.title ? `${p.key} (${p.title})` : p.key))
+    .join('')
+
 /** Returns the text of a blocker without the age that agents add, which is shown beside it. */
-export const withoutAge = (text: string): string => text.replace(/\s*\((?:for )?\d+ days?\)\.?\s*$/, '')
+export const withoutAge = (text: string): string => text.replace(/\s*\((?:(?:for )?\d+ days?|since today)\)\.?\s*$/, '')
+
+/** Returns what blocks a task, without the task's key and title, which are shown beside it. */
+export function reasonOf(b: Pick<Blocker, 'text' | 'task'>, titles: ReadonlyMap<string, string>): string {
+  let text = withoutAge(b.text)
+  for (const start of [b.task, titles.get(b.task ?? '')]) {
+    if (start && text.startsWith(start)) text = text.slice(start.length).replace(/^[\s:–-]+/, '')
+  }
+  return text || withoutAge(b.text)
+}
+
+/** Returns the task keys in a text, each once. */
+export const keysIn = (text: string): string[] => [...new Set(text.match(keyPattern))]
+
+/** Returns the tasks of a report's blockers if the standup's blockers tell all of them, else null. */
+export function toldBlockers(text: string, blockers: readonly Blocker[]): string[] | null {
+  const told = new Set(blockers.map(b => b.task))
+  const lines = text.split('\n').filter(l => l.trim())
+  const keys = lines.map(l => keysIn(l).find(k => told.has(k)))
+  return keys.length > 0 && keys.every(k => k !== undefined) ? [...new Set(keys)] : null
+}

@@ -3,7 +3,7 @@ import type { Blocker, Standup } from './standup'
 
 /** A difference between a standup and the previous one. */
 export type Difference =
-  | { kind: 'blocker_new' | 'blocker_gone' | 'blocker_stays'; blocker: Blocker }
+  | { kind: 'blocker_new' | 'blocker_gone'; blocker: Blocker }
   | { kind: 'heard' | 'silent' | 'joined' | 'left'; agent: string; name: string }
   | { kind: 'cost'; by: string; up: boolean }
   | { kind: 'length'; by: number; up: boolean }
@@ -27,8 +27,8 @@ function dollars(n: bigint): string {
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`
 }
 
-/** Smaller differences in duration are ignored, in ms. */
-const noticed = 5000
+/** Smaller differences are ignored: in duration, in ms, and in cost, in nano-dollars. */
+const noticed = { ms: 60_000, nanos: 10_000_000n }
 
 /**
  * Returns the differences to the previous standup. While it runs, only those that are final: participants not yet asked
@@ -39,10 +39,8 @@ export function differences(now: Standup, before: Standup): Difference[] {
   const over = now.status !== 'running'
   const [mine, theirs] = [named(now), named(before)]
   if (now.status === 'completed') {
-    for (const b of mine) out.push({ kind: isIn(b, theirs) ? 'blocker_stays' : 'blocker_new', blocker: b })
+    for (const b of mine) if (!isIn(b, theirs)) out.push({ kind: 'blocker_new', blocker: b })
     for (const b of theirs) if (!isIn(b, mine)) out.push({ kind: 'blocker_gone', blocker: b })
-    const rank = { blocker_new: 0, blocker_gone: 1, blocker_stays: 2 } as Record<string, number>
-    out.sort((a, b) => (rank[a.kind] ?? 3) - (rank[b.kind] ?? 3))
   }
   const was = new Map(before.reports.map(r => [r.agent_id, r]))
   for (const r of now.reports) {
@@ -56,12 +54,13 @@ export function differences(now: Standup, before: Standup): Difference[] {
     if (!now.reports.some(x => x.agent_id === r.agent_id)) out.push({ kind: 'left', agent: r.agent_id, name: r.name })
   }
   const [cost, costBefore] = [nanos(now.cost_usd), nanos(before.cost_usd)]
-  if (over && cost !== null && costBefore !== null && cost !== costBefore) {
+  if (over && cost !== null && costBefore !== null) {
     const up = cost > costBefore
-    out.push({ kind: 'cost', by: dollars(up ? cost - costBefore : costBefore - cost), up })
+    const by = up ? cost - costBefore : costBefore - cost
+    if (by >= noticed.nanos) out.push({ kind: 'cost', by: dollars(by), up })
   }
   const [took, tookBefore] = [tookMs(now), tookMs(before)]
-  if (took !== null && tookBefore !== null && Math.abs(took - tookBefore) >= noticed) {
+  if (took !== null && tookBefore !== null && Math.abs(took - tookBefore) >= noticed.ms) {
     out.push({ kind: 'length', by: Math.abs(took - tookBefore), up: took > tookBefore })
   }
   return out

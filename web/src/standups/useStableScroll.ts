@@ -1,4 +1,4 @@
-import { type RefObject, useCallback, useLayoutEffect, useRef } from 'react'
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from 'react'
 
 /**
  * Keeps the reading position while content above it grows, except at the very top. Uses elements with `data-steady` as
@@ -24,11 +24,20 @@ export function useStableScroll(version: unknown): {
       return
     }
   }, [])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the content changes
-  useLayoutEffect(() => {
+  const keep = useCallback(() => {
     const [box, was] = [scroller.current, anchor.current]
     if (box && was?.part.isConnected) box.scrollTop += was.part.getBoundingClientRect().top - was.top
     onScroll()
-  }, [version, onScroll])
+  }, [onScroll])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the content changes
+  useLayoutEffect(keep, [version, keep])
+  useEffect(() => {
+    // Parts that load later, such as titles, change the height too.
+    const content = scroller.current?.firstElementChild
+    if (!content) return
+    const watch = new ResizeObserver(keep)
+    watch.observe(content)
+    return () => watch.disconnect()
+  }, [keep])
   return { scroller, onScroll }
 }

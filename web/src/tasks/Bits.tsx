@@ -8,20 +8,20 @@ import type { Status, Task, TaskCard } from './task'
 
 const words = texts.tasks
 
-const priorityLook: Record<Task['priority'], Look> = {
+export const priorityLook: Record<Task['priority'], Look> = {
   urgent: { tone: 'danger', icon: 'warning' },
   high: { tone: 'attention', icon: 'up' },
-  medium: { tone: 'idle', icon: 'sleep' },
+  medium: { tone: 'idle', icon: 'equal' },
   low: { tone: 'idle', icon: 'down' },
 }
 
-/** The priority. If `brief`, only high priorities have a visible word. */
+/** The priority. If `brief`, low priorities have a visible word only on a wide card. */
 export function PriorityMark({ of, brief = false }: { of: Task['priority']; brief?: boolean }) {
   const word = words.priority[of]
-  const unseen = brief && priorityLook[of].tone === 'idle'
+  const hides = brief && priorityLook[of].tone === 'idle'
   return (
-    <State {...priorityLook[of]} {...(unseen ? { title: word } : {})}>
-      {unseen ? <span className="sr-only">{word}</span> : word}
+    <State {...priorityLook[of]} {...(hides ? { title: word } : {})}>
+      <span className={hides ? '@max-[14rem]:sr-only' : ''}>{word}</span>
     </State>
   )
 }
@@ -34,7 +34,15 @@ export const statusLook: Record<Status, Look> = {
   done: { tone: 'done', icon: 'check' },
 }
 
-export const StatusMark = ({ of }: { of: Status }) => <State {...statusLook[of]}>{words.status[of]}</State>
+/** The status of a task's column, or that the task is blocked. */
+export const StatusMark = ({ of, blocked }: { of: Status; blocked?: unknown }) =>
+  blocked ? (
+    <State icon="blocked" tone="danger">
+      {words.fields.blocked}
+    </State>
+  ) : (
+    <State {...statusLook[of]}>{words.status[of]}</State>
+  )
 
 export const nameOf = (id: string | null, people: ReadonlyMap<string, Person>): string =>
   id === null ? words.unassigned : (people.get(id)?.name ?? words.somebody)
@@ -51,16 +59,22 @@ export function Holder({ of, people }: { of: string | null; people: ReadonlyMap<
   )
 }
 
-/** The due date; red if the task is overdue. If `brief`, without a background, and with an icon only if overdue. */
+/** The due date; red if the task is overdue. If `brief`, without a background and with its word. */
 export function Due({ task, brief = false }: { task: TaskCard; brief?: boolean }) {
   const late = useTicking(now => task.due_at !== null && task.status !== 'done' && Date.parse(task.due_at) < now)
   if (task.due_at === null) return null
   const title = `${late ? words.overdue : words.fields.due} ${moment(task.due_at)}`
-  if (brief && !late) return <span title={title}>{day(task.due_at)}</span>
+  if (!late)
+    return (
+      <span title={title}>
+        <span className={brief ? '@max-[13rem]:hidden' : 'sm:sr-only'}>{words.fields.due} </span>
+        {day(task.due_at)}
+      </span>
+    )
   const Mark = brief ? State : Badge
   return (
-    <Mark icon="clock" title={title} tone={late ? 'danger' : 'idle'}>
-      {late && <span className={brief ? 'sr-only' : ''}>{words.overdue} </span>}
+    <Mark icon="clock" title={title} tone="danger">
+      <span>{words.overdue} </span>
       {day(task.due_at)}
     </Mark>
   )

@@ -35,7 +35,6 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
   const { move, step, menu } = useActions()
   const [onMenu, shared] = useSharedMenu()
   const [askTask, dialogs] = useTaskDialogs()
-  const sendBack = useCallback((key: string) => askTask('sendBack', key), [askTask])
   const [current, setCurrent] = useState<Current>({ id: '', focus: 0 })
   const board = useRef<HTMLDivElement>(null)
   const offers = useRef(0)
@@ -61,6 +60,16 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
       }),
     [move],
   )
+
+  const column = opened && tasks.find(t => t.key === opened)?.status
+  useEffect(() => {
+    const element = board.current?.children[shown.indexOf(column as Status)]
+    if (!board.current || !element) return
+    // The opened task's column stays in view when its panel takes room.
+    const watch = new ResizeObserver(() => element.scrollIntoView({ block: 'nearest', inline: 'nearest' }))
+    watch.observe(board.current)
+    return () => watch.disconnect()
+  }, [column, shown])
 
   const focus = (task: TaskCard | undefined) => {
     offers.current += 1
@@ -124,18 +133,18 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
       <ColumnSwitch board={board} columns={columns} shown={shown} />
       <div
         ref={board}
-        className="relative flex min-h-0 grow snap-x snap-mandatory gap-2 overflow-x-auto p-2 sm:snap-none"
+        className="@container relative flex min-h-0 grow snap-x snap-mandatory scroll-px-2 gap-2 overflow-x-auto p-2"
       >
         {shown.map(s => (
           <Column
             key={s}
             current={current}
+            onAsk={askTask}
             menu={menu}
             onMenu={onMenu}
             onCurrent={setCurrent}
             onTake={take}
             onOpen={onOpen}
-            onSendBack={sendBack}
             opened={opened}
             people={people}
             running={running}

@@ -8,7 +8,8 @@ import { Select } from '../ui/Field'
 import { say, sayFailed } from '../ui/toast'
 import { inverse, sendChange } from './change'
 import { putTask } from './queries'
-import { priorities, statuses, type Task, type TaskCard } from './task'
+import type { Task, TaskCard } from './task'
+import { personChoices, priorityChoices, statusChoices } from './taskChoices'
 
 const words = texts.tasks
 /** The server's limit per request. */
@@ -76,23 +77,19 @@ export function Bulk({
       </span>
       <Select
         {...common}
-        choices={[pick(f.status), ...statuses.map(s => ({ value: s, label: words.status[s] }))]}
+        choices={[pick(f.status), ...statusChoices]}
         label={f.status}
         onChange={e => bulk.mutate({ status: e.target.value as Task['status'] })}
       />
       <Select
         {...common}
-        choices={[pick(f.priority), ...priorities.map(p => ({ value: p, label: words.priority[p] }))]}
+        choices={[pick(f.priority), ...priorityChoices]}
         label={f.priority}
         onChange={e => bulk.mutate({ priority: e.target.value as Task['priority'] })}
       />
       <Select
         {...common}
-        choices={[
-          pick(f.assignee),
-          { value: 'none', label: words.unassigned },
-          ...team.map(p => ({ value: p.id, label: p.name })),
-        ]}
+        choices={[pick(f.assignee), { value: 'none', label: words.unassigned }, ...personChoices(team)]}
         label={f.assignee}
         onChange={e => bulk.mutate({ assignee_id: e.target.value === 'none' ? null : e.target.value })}
       />

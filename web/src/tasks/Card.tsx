@@ -3,11 +3,13 @@ import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-d
 import { attachClosestEdge, type Edge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge'
 import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useRef, useState } from 'react'
-import { ReviewActions } from '../acting/ReviewActions'
+import { DecideButton, ReviewActions } from '../acting/ReviewActions'
+import type { AskTask } from '../acting/useTaskDialogs'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Icon } from '../ui/Icon'
+import { Keys } from '../ui/Keys'
 import type { MenuGroup } from '../ui/Menu'
 import { MenuButton, type OpenMenu } from '../ui/SharedMenu'
 import { Badge, State } from '../ui/State'
@@ -28,7 +30,7 @@ interface Props {
   onFocus: () => void
   onTake: (offer: number) => boolean
   onOpen: (key: string) => void
-  onSendBack: (key: string) => void
+  onAsk: AskTask
   menu: () => readonly MenuGroup[]
   onMenu: OpenMenu
 }
@@ -63,8 +65,9 @@ function useDrag(task: TaskCard) {
 }
 
 export const Card = memo(
-  function Card({ task, people, opened, running, focus, onFocus, onTake, onOpen, onSendBack, menu, onMenu }: Props) {
+  function Card({ task, people, opened, running, focus, onFocus, onTake, onOpen, onAsk, menu, onMenu }: Props) {
     const { ref, edge, dragged } = useDrag(task)
+    const cost = costOf(task)
     useEffect(() => {
       if (focus > 0 && onTake(focus)) ref.current?.querySelector('a')?.focus()
     }, [focus, onTake, ref])
@@ -90,7 +93,9 @@ export const Card = memo(
             search={was => ({ ...was, task: task.key })}
             to="/tasks"
           >
-            <bdi>{task.title}</bdi>
+            <bdi>
+              <Keys>{task.title}</Keys>
+            </bdi>
           </Link>
           <span className="absolute top-1 right-1 z-10 pointer-coarse:top-0 pointer-coarse:right-0 pointer-fine:rounded-md pointer-fine:bg-ground pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
             <MenuButton groups={menu} label={words.actions(task.key)} onMenu={onMenu} />
@@ -116,10 +121,14 @@ export const Card = memo(
         <p className="mt-1.5 flex min-h-5 items-center gap-1.5 text-soft text-xs">
           <Holder of={task.assignee_id} people={people} />
           <span aria-hidden="true">·</span>
-          <span className="shrink-0" title={words.fields.age}>
-            <Age at={task.moved_at} />
-          </span>
-          <span className="ml-auto flex shrink-0 items-center gap-1.5">
+          {task.blocked ? (
+            <span className="shrink-0">
+              {words.blockedFor.toLowerCase()} <Age at={task.blocked.since} of={words.fields.blocked} />
+            </span>
+          ) : (
+            <Age at={task.moved_at} className="shrink-0" of={words.fields.age} say="for" />
+          )}
+          <span className="ml-auto flex shrink-0 items-center gap-2.5">
             {task.comment_count > 0 && (
               <span className="inline-flex items-center gap-0.5" title={words.comments}>
                 <Icon className="size-3.5" name="comment" />
@@ -127,12 +136,22 @@ export const Card = memo(
               </span>
             )}
             {running && <Badge tone="active">{words.running}</Badge>}
+            {cost !== null && (
+              <span className="hidden @min-[13rem]:block" title={words.cost}>
+                {cost}
+              </span>
+            )}
           </span>
         </p>
         {task.status === 'review' && (
           // Above the link that covers the card.
-          <div className="relative z-10 mt-2 flex flex-wrap gap-2">
-            <ReviewActions quiet onSendBack={() => onSendBack(task.key)} task={task} />
+          <div className="*:px-1! relative z-10 mt-2 grid grid-cols-2 gap-1.5">
+            <ReviewActions quiet onSendBack={() => onAsk('sendBack', task.key)} task={task} />
+          </div>
+        )}
+        {task.blocked && task.status !== 'review' && (
+          <div className="relative z-10 mt-2 flex *:grow empty:hidden">
+            <DecideButton onDecide={() => onAsk('decide', task.key)} task={task.key} />
           </div>
         )}
       </article>
@@ -147,19 +166,13 @@ export const Card = memo(
     a.focus === b.focus,
 )
 
-/** Key, priority, due date, and cost, on one line if there is room. */
+/** Key, priority, and due date on one line. A narrow card leaves out minor words. */
 function Facts({ task }: { task: TaskCard }) {
-  const cost = costOf(task)
   return (
-    <p className="mt-1 flex min-h-4 flex-wrap items-center gap-x-1.5 text-soft text-xs">
+    <p className="mt-1 flex h-4 items-center gap-x-1.5 overflow-hidden whitespace-nowrap text-soft text-xs">
       <span className="key">{task.key}</span>
-      <PriorityMark brief={cost !== null && task.due_at !== null} of={task.priority} />
+      <PriorityMark brief of={task.priority} />
       <Due brief task={task} />
-      {cost !== null && (
-        <span className="ml-auto" title={words.cost}>
-          {cost}
-        </span>
-      )}
     </p>
   )
 }

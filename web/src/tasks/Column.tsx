@@ -1,6 +1,7 @@
 import { dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef, useState } from 'react'
+import type { AskTask } from '../acting/useTaskDialogs'
 import { useDrawn } from '../app/idle'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
@@ -31,14 +32,14 @@ interface Props {
   /** Called by a card that is offered the focus. */
   onTake: (offer: number) => boolean
   onOpen: (key: string) => void
-  onSendBack: (key: string) => void
+  onAsk: AskTask
   menu: (task: TaskCard, column: readonly TaskCard[]) => readonly MenuGroup[]
   onMenu: OpenMenu
 }
 
-/** A virtualized column with its name and number of tasks. */
+/** A virtualized column with its name and number of tasks. As many columns are in view as fit as a whole. */
 export function Column(props: Props) {
-  const { status, tasks, people, opened, running, current, onCurrent, onTake, onOpen, onSendBack, menu, onMenu } = props
+  const { status, tasks, people, opened, running, current, onCurrent, onTake, onOpen, onAsk, menu, onMenu } = props
   const scroller = useRef<HTMLDivElement>(null)
   const latest = useRef(tasks)
   latest.current = tasks
@@ -74,9 +75,9 @@ export function Column(props: Props) {
   return (
     <section
       aria-label={words.status[status]}
-      className={`flex w-[85vw] min-w-40 shrink-0 snap-center flex-col rounded-md sm:w-auto sm:grow sm:basis-0 ${over ? 'bg-accent-tint' : 'bg-panel'}`}
+      className={`flex w-full shrink-0 snap-center flex-col rounded-md sm:w-auto sm:min-w-[calc(50cqi-4px)] sm:grow sm:basis-0 sm:snap-start sm:@min-[616px]:min-w-[calc((100cqi-16px)/3)] sm:@min-[824px]:min-w-[calc((100cqi-24px)/4)] sm:@min-[1032px]:min-w-[calc((100cqi-32px)/5)] ${over ? 'bg-accent-tint' : 'bg-panel'}`}
     >
-      <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium">
+      <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium max-sm:sr-only">
         <StatusMark of={status} />
         <ColumnLimit n={tasks.length} status={status} />
       </h2>
@@ -111,10 +112,10 @@ export function Column(props: Props) {
                   <Card
                     focus={task.id === current.id ? current.focus : 0}
                     menu={() => menu(task, latest.current)}
+                    onAsk={onAsk}
                     onMenu={onMenu}
                     onFocus={() => task.id !== current.id && onCurrent({ id: task.id, focus: 0 })}
                     onOpen={onOpen}
-                    onSendBack={onSendBack}
                     onTake={onTake}
                     opened={task.key === opened}
                     people={people}

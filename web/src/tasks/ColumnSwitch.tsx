@@ -1,6 +1,7 @@
 import { type RefObject, useEffect, useState } from 'react'
 import { grouped } from '../app/format'
 import { texts } from '../texts'
+import { Icon } from '../ui/Icon'
 import type { Status, TaskCard } from './task'
 
 const words = texts.tasks
@@ -47,11 +48,17 @@ export function ColumnSwitch({ board, shown, columns }: Props) {
         <button
           key={s}
           aria-pressed={i === at}
-          className={`h-9 grow whitespace-nowrap rounded-md px-2 text-xs ${i === at ? 'bg-accent-tint text-accent' : 'text-soft'}`}
+          className={`h-9 grow whitespace-nowrap rounded-md px-1.5 text-xs ${i === at ? 'bg-accent-tint text-accent' : 'text-soft'}`}
           onClick={() => board.current && showColumn(board.current, i)}
           type="button"
         >
           {words.status[s]} {grouped(columns.get(s)?.length ?? 0)}
+          {columns.get(s)?.some(t => t.blocked) && (
+            <>
+              <Icon className="mb-0.5 ml-0.5 inline size-3 text-danger" name="blocked" />
+              <span className="sr-only">{words.fields.blocked}</span>
+            </>
+          )}
         </button>
       ))}
     </fieldset>

@@ -1,23 +1,26 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { api, newKey, type Schemas, take } from '../api/client'
 import { asProblem, type Problem } from '../api/problem'
-import { useMe, usePeople } from '../app/queries'
+import { leads, useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
-import { Button } from '../ui/Button'
+import { receipts } from '../texts/receipts'
+import { Button, IconButton } from '../ui/Button'
 import { DayField } from '../ui/DayField'
 import { DraftDialog } from '../ui/DraftDialog'
 import { Field, Select, TextArea } from '../ui/Field'
 import { FormActions } from '../ui/SubmitForm'
-import { say } from '../ui/toast'
+import { say, sayFailed } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
 import { draftOf, dropDraft, keepDraft } from './drafts'
-import { eveningOf, tagsIn } from './FactFields'
+import { eveningOf, linesIn, tagsIn } from './fields'
+import { PickTask } from './PickTask'
 import { projectsQuery, putTask } from './queries'
 import type { TaskSearch } from './search'
-import { priorities, statuses, types } from './task'
+import { personChoices, priorityChoices, statusChoices, typeChoices } from './taskChoices'
 
 const words = texts.tasks
+const criteriaWords = receipts.criteria
 
 interface Props {
   open: boolean
@@ -45,19 +48,42 @@ export function Create({ open, onClose, onCreated, defaults }: Props) {
 
 // Browser back closes the dialog without asking, so the draft is kept for the next time.
 const draft = ['new task', ''] as const
-type Name = 'title' | 'description' | 'status' | 'assignee' | 'priority' | 'type' | 'project' | 'due' | 'tags'
+type Name =
+  | 'criteria'
+  | 'checks'
+  | 'title'
+  | 'description'
+  | 'status'
+  | 'assignee'
+  | 'priority'
+  | 'type'
+  | 'project'
+  | 'due'
+  | 'tags'
+  | 'waits'
 type Written = Partial<Record<Name, string>>
 const written = (): Written => JSON.parse(draftOf(...draft) || '{}') as Written
 
-/** Returns whether the form has text that would be lost. Selections don't count. */
+/** Returns whether the form has input that would be lost. Selections from lists don't count. */
 function isBegun(): boolean {
-  const { title, description } = written()
-  return Boolean(title?.trim() || description?.trim())
+  const { title, description, due, tags, waits, criteria, checks } = written()
+  return [title, description, due, tags, waits, criteria, checks].some(text => text?.trim())
 }
 
 function keep(form: HTMLFormElement): void {
   const all = Object.fromEntries(Array.from(new FormData(form), ([name, value]) => [name, String(value)]))
   keepDraft(...draft, JSON.stringify(all))
+}
+
+/** Sends a new task to its agent. If that fails, the task is kept, and a message says so. */
+async function dispatchNew({ id, key }: { id: string; key: string }, agent: string): Promise<void> {
+  try {
+    const headers = { 'Idempotency-Key': newKey() }
+    await take(api.POST('/api/v1/tasks/{id}/dispatch', { params: { path: { id } }, body: {}, headers }))
+    say(words.createdAndSent(key, agent))
+  } catch (err) {
+    sayFailed(err, words.createdNotSent(key))
+  }
 }
 
 function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
@@ -66,12 +92,15 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
   // A retry of the same request sends the same idempotency key.
   const [key, setKey] = useState(newKey)
   const create = useMutation({
-    mutationFn: ({ body }: { body: Schemas['TaskNew']; more: boolean }) =>
-      take(api.POST('/api/v1/tasks', { body, headers: { 'Idempotency-Key': key } })),
-    onSuccess: (task, { more }) => {
+    mutationFn: async ({ body, sendTo }: { body: Schemas['TaskNew']; sendTo: string; more: boolean }) => {
+      const task = await take(api.POST('/api/v1/tasks', { body, headers: { 'Idempotency-Key': key } }))
+      if (sendTo) await dispatchNew(task, sendTo)
+      return task
+    },
+    onSuccess: (task, { more, sendTo }) => {
       noteOwn(task.id)
       putTask(cache, task)
-      say(words.created(task.key))
+      if (!sendTo) say(words.created(task.key))
       setKey(newKey())
       dropDraft(...draft)
       if (!more) return onCreated(task.key)
@@ -94,8 +123,12 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
     const project = text('project')
     const due = eveningOf(text('due'))
     const tags = tagsIn(text('tags'))
+    const waits = tagsIn(text('waits'))
+    const criteria = linesIn(text('criteria'))
+    const checks = linesIn(text('checks'))
     create.mutate({
       more,
+      sendTo: text('sendTo'),
       body: {
         title: text('title'),
         status: text('status') as Schemas['TaskNew']['status'] & string,
@@ -106,11 +139,17 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
         ...(project ? { project_id: project } : {}),
         ...(due ? { due_at: due } : {}),
         ...(tags.length > 0 ? { tags } : {}),
+        ...(waits.length > 0 ? { depends_on: waits } : {}),
+        ...(criteria.length > 0 ? { criteria: criteria.map(text => ({ text })) } : {}),
+        ...(checks.length > 0 ? { checks } : {}),
       },
     })
   }
   const f = words.fields
-  const [was] = useState(written)
+  const [was] = useState(() => {
+    const { new: title } = defaults
+    return { ...written(), ...(title && title !== '1' ? { title } : {}) }
+  })
   return (
     <form
       ref={form}
@@ -126,7 +165,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
         autoFocus
         defaultValue={was.title}
         error={problem?.of('title')}
-        label={f.title}
+        label={words.titleRequired}
         maxLength={500}
         name="title"
         required
@@ -137,7 +176,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
         defaultValue={was.description}
         label={f.description}
         name="description"
-        rows={4}
+        rows={3}
       />
       <Choices defaults={defaults} problem={problem} was={was} />
       {problem && problem.fields.length === 0 && (
@@ -146,7 +185,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
         </p>
       )}
       <FormActions busy={create.isPending} onCancel={onClose} submit={words.createSubmit}>
-        <Button busy={create.isPending} onClick={() => send(true)}>
+        <Button busy={create.isPending} className="max-sm:hidden" onClick={() => send(true)}>
           {words.createMore}
         </Button>
       </FormActions>
@@ -160,56 +199,141 @@ interface ChoicesProps {
   problem: Problem | null
 }
 
-/** The fields besides the texts. */
+/** The fields besides the texts. Those that few tasks need are folded, unless they have a value. */
 function Choices({ defaults, was, problem }: ChoicesProps) {
   const me = useMe().data
   const people = usePeople()
   const f = words.fields
-  const only = (list: string | undefined) => (list && !list.includes(',') ? list : undefined)
   const team = [...people.values()].filter(p => p.active)
   const preset = team.find(
     p => p.agent === defaults.assignee || p.id === defaults.assignee || (defaults.assignee === 'me' && p.id === me?.id),
   )?.id
+  const [picked, setPicked] = useState(was.assignee)
+  const holder = people.get(picked ?? preset ?? '')
   return (
-    <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
-      <Select
-        choices={statuses.filter(s => s !== 'done').map(s => ({ value: s, label: words.status[s] }))}
-        defaultValue={was.status ?? only(defaults.status) ?? 'todo'}
-        error={problem?.of('status')}
-        label={f.status}
-        name="status"
-      />
-      <Select
-        choices={[{ value: '', label: words.unassigned }, ...team.map(p => ({ value: p.id, label: p.name }))]}
-        defaultValue={was.assignee ?? preset ?? ''}
-        error={problem?.of('assignee_id')}
-        label={f.assignee}
-        name="assignee"
-      />
-      <Select
-        choices={priorities.map(p => ({ value: p, label: words.priority[p] }))}
-        defaultValue={was.priority ?? only(defaults.priority) ?? 'medium'}
-        label={f.priority}
-        name="priority"
-      />
-      <Select
-        choices={types.map(t => ({ value: t, label: words.type[t] }))}
-        defaultValue={was.type ?? only(defaults.type) ?? 'task'}
-        label={f.type}
-        name="type"
-      />
-      <DueField chosen={was.due} error={problem?.of('due_at')} />
-      <ProjectChoice chosen={was.project ?? defaults.project} error={problem?.of('project_id')} />
-      <Field
-        className="nth-[7]:col-span-full"
-        defaultValue={was.tags}
-        error={problem?.of('tags')}
-        help={words.tagsHelp}
-        label={f.tags}
-        name="tags"
-      />
+    <>
+      <div className="grid grid-cols-2 gap-3">
+        <Select
+          key={preset ?? ''} // the names may load after the dialog opens
+          choices={[{ value: '', label: words.unassigned }, ...personChoices(team)]}
+          defaultValue={was.assignee ?? preset ?? ''}
+          error={problem?.of('assignee_id')}
+          label={f.assignee}
+          name="assignee"
+          onChange={e => setPicked(e.target.value)}
+        />
+        <Select
+          choices={statusChoices.filter(s => s.value !== 'done')}
+          defaultValue={was.status ?? only(defaults.status) ?? 'todo'}
+          error={problem?.of('status')}
+          label={f.status}
+          name="status"
+        />
+        <Select
+          choices={priorityChoices}
+          defaultValue={was.priority ?? only(defaults.priority) ?? 'medium'}
+          label={f.priority}
+          name="priority"
+        />
+        <DueField chosen={was.due} error={problem?.of('due_at')} />
+      </div>
+      {holder?.agent && leads(me) && (
+        <label className="flex min-h-6 w-fit items-center gap-2">
+          <input className="size-4 accent-accent" key={holder.id} name="sendTo" type="checkbox" value={holder.name} />
+          {words.sendNow(holder.name)}
+        </label>
+      )}
+      <MoreChoices defaults={defaults} problem={problem} was={was} />
+    </>
+  )
+}
+
+/** Returns the only value of a filter. */
+const only = (list: string | undefined) => (list && !list.includes(',') ? list : undefined)
+
+function MoreChoices({ defaults, was, problem }: ChoicesProps) {
+  const f = words.fields
+  const wrong = ['project_id', 'tags', 'depends_on', 'criteria', 'checks'].some(name => problem?.of(name))
+  return (
+    <details open={wrong || [was.tags, was.waits, was.criteria, was.checks].some(Boolean)}>
+      <summary className="w-fit cursor-pointer text-soft hover:text-ink">{words.moreFields}</summary>
+      <div className="mt-2 grid grid-cols-2 gap-3">
+        <Select
+          choices={typeChoices}
+          defaultValue={was.type ?? only(defaults.type) ?? 'task'}
+          label={f.type}
+          name="type"
+        />
+        <ProjectChoice chosen={was.project ?? defaults.project} error={problem?.of('project_id')} />
+        <Field
+          className="nth-[3]:col-span-full"
+          defaultValue={was.tags}
+          error={problem?.of('tags')}
+          help={words.tagsHelp}
+          label={f.tags}
+          name="tags"
+        />
+        <TextArea
+          defaultValue={was.criteria}
+          error={problem?.of('criteria')}
+          help={criteriaWords.help}
+          label={criteriaWords.title}
+          name="criteria"
+          rows={2}
+        />
+        <TextArea
+          defaultValue={was.checks}
+          error={problem?.of('checks')}
+          help={criteriaWords.checksHelp}
+          label={criteriaWords.checks}
+          name="checks"
+          rows={2}
+        />
+        <WaitsField chosen={was.waits} error={problem?.of('depends_on')} />
+      </div>
+    </details>
+  )
+}
+
+/** The unfinished tasks that block the new one. */
+function WaitsField({ chosen, error }: { chosen: string | undefined; error: string | undefined }) {
+  const [keys, setKeys] = useState(() => tagsIn(chosen ?? ''))
+  return (
+    <div className="col-span-full flex flex-col gap-1">
+      <span aria-hidden="true" className="font-medium text-soft text-xs">
+        {words.dependsOn}
+      </span>
+      {keys.length > 0 && (
+        <ul className="flex flex-wrap gap-1">
+          {keys.map(k => (
+            <li key={k} className="key hairline flex h-8 items-center rounded-md pl-2">
+              {k}
+              <IconButton icon="close" label={words.untie(k)} onClick={() => setKeys(keys.filter(o => o !== k))} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <PickTask busy={false} label={words.addDependency} not={keys} onPick={t => setKeys([...keys, t.key])} />
+      {error && (
+        <p className="text-danger text-xs" role="alert">
+          {error}
+        </p>
+      )}
+      <FormText name="waits" value={keys.join()} />
     </div>
   )
+}
+
+/** A value of the form that has no field of its own, kept in the draft when it changes. */
+function FormText({ name, value }: { name: Name; value: string }) {
+  const input = useRef<HTMLInputElement>(null)
+  const kept = useRef(value)
+  useEffect(() => {
+    if (kept.current === value || !input.current?.form) return
+    kept.current = value
+    keep(input.current.form)
+  }, [value])
+  return <input ref={input} name={name} type="hidden" value={value} />
 }
 
 /** The day by which the new task is due. */
@@ -217,8 +341,14 @@ function DueField({ chosen = '', error }: { chosen: string | undefined; error: s
   const [due, setDue] = useState(chosen)
   return (
     <div>
-      <DayField error={error} label={words.fields.due} onPick={day => setDue(day ?? '')} value={due} />
-      <input name="due" type="hidden" value={due} />
+      <DayField
+        error={error}
+        label={words.fields.due}
+        onPick={day => setDue(day ?? '')}
+        placeholder={words.noDue}
+        value={due}
+      />
+      <FormText name="due" value={due} />
     </div>
   )
 }

@@ -1,20 +1,22 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import { api, newKey, take } from '../api/client'
-import { asProblem } from '../api/problem'
+import { WordsForm } from '../acting/WordsForm'
+import { api, take } from '../api/client'
+import { money } from '../app/format'
+import { headline } from '../app/headline'
 import { leads, type Person, queries, useMe } from '../app/queries'
+import { useStop } from '../sessions/Stop'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Button } from '../ui/Button'
-import { TextArea } from '../ui/Field'
+import { Face } from '../ui/Face'
 import { type Look, State } from '../ui/State'
-import { SubmitForm } from '../ui/SubmitForm'
 import { sessionHref, TextLink } from '../ui/TextLink'
-import { say } from '../ui/toast'
+import { say, sayFailed } from '../ui/toast'
 import { readAgain } from './change'
 import { agentName, isGoing, whyNot } from './dispatch'
-import { dropDraft, useDraft } from './drafts'
 import type { Task } from './task'
+import { useRun } from './taskSessions'
 
 const words = texts.tasks.dispatch
 type Dispatch = NonNullable<Task['dispatch']>
@@ -26,83 +28,118 @@ const looks: Record<Dispatch['state'], Look> = {
   failed: { tone: 'danger', icon: 'error' },
 }
 
-/** Sends the task to its agent, and shows the progress. */
+/** The run on the task that is in progress, why the last one failed, and a button to send the task to its agent. */
 export function DispatchPanel({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
   const d = task.dispatch
+  const failed = d?.state === 'failed' ? d : null
+  const { session, usage } = useRun(task)
   const holder = task.assignee_id ? people.get(task.assignee_id) : undefined
-  // A done task that was never sent has nothing to show.
-  if (!d && task.status === 'done') return null
+  const runs = isGoing(d) || session !== undefined
+  // A person is not sent a task, from Review it goes back to its agent, and a decision sends a blocked one.
+  const sends = !runs && task.blocked === null && !/^(review|done)$/.test(task.status) && !(holder && !holder.agent)
+  if (!failed && !runs && !sends) return null
   return (
-    <section aria-label={words.label} className="flex min-w-0 flex-col gap-2 has-[form]:basis-full">
-      {d && <DispatchState d={d} people={people} />}
-      {isGoing(d) ? <CancelDispatch task={task} /> : <SendTask again={d !== null} holder={holder} task={task} />}
+    <section
+      aria-label={words.label}
+      className={failed || runs ? 'flex min-w-0 basis-full flex-col gap-2' : 'contents'}
+    >
+      {runs ? (
+        <Run people={people} session={session} task={task} usage={usage} />
+      ) : (
+        failed && <FailedDispatch d={failed} people={people} />
+      )}
+      {sends && <SendTask again={d !== null} holder={holder} task={task} />}
     </section>
   )
 }
 
-/** The state of the dispatch, and why it is waiting or failed. */
-function DispatchState({ d, people }: { d: Dispatch; people: ReadonlyMap<string, Person> }) {
-  const why = d.waiting ?? d.error?.detail
+interface RunProps extends ReturnType<typeof useRun> {
+  task: Task
+  people: ReadonlyMap<string, Person>
+}
+
+/** A run in progress or queued: its state, duration and cost, the agent's last words, and how to stop it. */
+function Run({ task, people, session, usage }: RunProps) {
+  const [askStop, question] = useStop()
+  const may = leads(useMe().data)
+  const d = isGoing(task.dispatch) ? task.dispatch : null
+  const state = d?.state ?? 'started'
+  const agent = d?.agent_id ?? session?.agent_id ?? ''
+  const key = session?.key ?? d?.session_key
+  const since = usage?.started_at ?? d?.since ?? session?.updated_at
+  const last = headline(session?.last_message ?? null)
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-2 rounded-md border border-line px-3 py-2">
+      <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+        <Face agent={agent} name={agentName(agent, people)} />
+        <State {...looks[state]}>{words.state[state](agentName(agent, people))}</State>
+        <span className="text-soft text-xs">
+          {since && <Age at={since} say="for" />}
+          {usage?.cost_usd && ` · ${money(usage.cost_usd)}`}
+          {key && (
+            <>
+              {' · '}
+              <TextLink className="text-accent underline" href={sessionHref(key)}>
+                {texts.tasks.transcript}
+              </TextLink>
+            </>
+          )}
+        </span>
+      </p>
+      {may && d && <CancelDispatch task={task} />}
+      {may && !d && session && (
+        <Button icon="off" onClick={() => askStop(session)}>
+          {words.stop}
+        </Button>
+      )}
+      {(d?.waiting ?? last) && (
+        <p className="wrap-anywhere col-span-full line-clamp-2 text-soft">
+          <bdi>{d?.waiting ?? last}</bdi>
+        </p>
+      )}
+      {question}
+    </div>
+  )
+}
+
+/** Why the last dispatch failed. */
+function FailedDispatch({ d, people }: { d: Dispatch; people: ReadonlyMap<string, Person> }) {
   return (
     <div className="text-xs">
       <p className="flex flex-wrap items-center gap-x-1.5">
         <State {...looks[d.state]}>{words.state[d.state](agentName(d.agent_id, people))}</State>
         <span className="text-soft">
-          · <Age at={d.since} />
+          · <Age at={d.since} say="ago" />
           {' · '}
           <TextLink className="text-accent underline" href={sessionHref(d.session_key)}>
-            {words.session}
+            {texts.tasks.transcript}
           </TextLink>
         </span>
       </p>
-      {why && (
-        <p className={`wrap-anywhere ${d.error ? 'text-danger' : 'text-soft'}`}>
-          <bdi>{why}</bdi>
+      {d.error && (
+        <p className="wrap-anywhere text-danger">
+          <bdi>{d.error.detail}</bdi>
         </p>
       )}
     </div>
   )
 }
 
-function Refusal({ error }: { error: unknown }) {
-  if (!error) return null
-  return (
-    <p className="text-danger text-xs" role="alert">
-      {asProblem(error).message}
-    </p>
-  )
-}
-
+/** Cancels the dispatch, which also stops its run. Only for those who may dispatch tasks. */
 function CancelDispatch({ task }: { task: Task }) {
   const cache = useQueryClient()
-  const id = useId()
-  const may = leads(useMe().data)
   const back = useMutation({
     mutationFn: () => take(api.DELETE('/api/v1/tasks/{id}/dispatch', { params: { path: { id: task.id } } })),
     onSuccess: () => {
       say(words.takenBack(task.key))
       return readAgain(cache, task)
     },
+    onError: err => sayFailed(err, texts.tasks.couldNot(task.key)),
   })
   return (
-    <>
-      <Button
-        aria-describedby={may ? undefined : id}
-        busy={back.isPending}
-        className="self-start"
-        disabled={!may}
-        icon="close"
-        onClick={() => back.mutate()}
-      >
-        {words.takeBack}
-      </Button>
-      {!may && (
-        <p className="text-soft text-xs" id={id}>
-          {words.onlyLeads}
-        </p>
-      )}
-      <Refusal error={back.error} />
-    </>
+    <Button busy={back.isPending} icon="off" onClick={() => back.mutate()}>
+      {task.dispatch?.state === 'started' ? words.stop : words.takeBack}
+    </Button>
   )
 }
 
@@ -118,12 +155,13 @@ function SendTask({ task, holder, again }: { task: Task; holder: Person | undefi
         className="self-start"
         disabled={not !== null}
         icon="agents"
+        look={not === null ? 'primary' : 'plain'}
         onClick={() => setAsking(true)}
       >
         {(again ? words.again : words.send)(holder?.name ?? words.agent)}
       </Button>
       {not && (
-        <p className="text-soft text-xs" id={id}>
+        <p className="order-last basis-full text-soft text-xs" id={id}>
           {not}
           {not === words.noGateway && (
             <>
@@ -142,43 +180,28 @@ function SendTask({ task, holder, again }: { task: Task; holder: Person | undefi
 /** Confirms the dispatch, which costs tokens, and asks for a note. */
 function SendForm({ task, holder, onEnd }: { task: Task; holder: Person | undefined; onEnd: () => void }) {
   const cache = useQueryClient()
-  const [note, setNote] = useDraft('note', task.id)
-  // A retry of the same request sends the same idempotency key.
-  const [key, setKey] = useState(newKey)
-  const hand = useMutation({
-    mutationFn: () =>
-      take(
-        api.POST('/api/v1/tasks/{id}/dispatch', {
-          params: { path: { id: task.id } },
-          body: note.trim() ? { note: note.trim() } : {},
-          headers: { 'Idempotency-Key': key },
-        }),
-      ),
-    onSuccess: async () => {
-      dropDraft('note', task.id)
-      await readAgain(cache, task)
-      onEnd()
-    },
-    onError: err => asProblem(err).status > 0 && setKey(newKey()),
-  })
+  const send = async (note: string, key: string) => {
+    await take(
+      api.POST('/api/v1/tasks/{id}/dispatch', {
+        params: { path: { id: task.id } },
+        body: note ? { note } : {},
+        headers: { 'Idempotency-Key': key },
+      }),
+    )
+    await readAgain(cache, task)
+  }
   return (
-    <SubmitForm
-      busy={hand.isPending}
-      className="gap-2"
-      onCancel={onEnd}
-      onSend={() => !hand.isPending && hand.mutate()}
-      submit={words.submit}
-    >
-      <TextArea
-        autoFocus
+    <div className="basis-full">
+      <WordsForm
+        draft={['note', task.id]}
         help={words.noteHelp}
         label={words.note(holder?.name ?? '')}
-        maxLength={4000}
-        onChange={e => setNote(e.target.value)}
-        rows={2}
-        value={note}
+        onCancel={onEnd}
+        onDone={onEnd}
+        optional
+        send={send}
+        submit={words.submit}
       />
-      <Refusal error={hand.error} />
-    </SubmitForm>
+    </div>
   )
 }

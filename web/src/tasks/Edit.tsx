@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { asProblem } from '../api/problem'
 import { texts } from '../texts'
-import { Button, IconButton } from '../ui/Button'
+import { IconButton } from '../ui/Button'
 import { Field, TextArea } from '../ui/Field'
-import { Markdown } from '../ui/Markdown'
+import { SubmitForm } from '../ui/SubmitForm'
 import { sendChange } from './change'
 import { draftOf, keepDraft } from './drafts'
 import { putTask } from './queries'
@@ -68,81 +68,49 @@ function useEdit(task: Task, field: 'title' | 'description') {
   }
 }
 
-/** Escape cancels an untouched field. With changes it only leaves the field. */
-const keys = (e: React.KeyboardEvent, edit: ReturnType<typeof useEdit>, enter: boolean) => {
+/** Escape cancels an untouched field. With changes it only leaves the field. Ctrl+Enter or ⌘+Enter saves. */
+const keys = (e: React.KeyboardEvent, edit: ReturnType<typeof useEdit>) => {
   if (e.key === 'Escape' && !edit.written) edit.stop()
-  else if (e.key === 'Enter' && (enter || e.ctrlKey || e.metaKey) && !e.nativeEvent.isComposing) edit.save()
+  else if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && !e.nativeEvent.isComposing) edit.save()
   else return
   e.preventDefault()
   e.stopPropagation()
 }
 
-export function Title({ task }: { task: Task }) {
-  const edit = useEdit(task, 'title')
-  if (edit.draft === null) {
-    return (
-      <div className="flex items-start gap-2">
-        <h2 className="wrap-anywhere min-w-0 grow font-semibold text-lg">
-          <bdi>{task.title}</bdi>
-        </h2>
-        <IconButton icon="pencil" label={`${words.edit}: ${words.fields.title}`} onClick={edit.begin} />
-      </div>
-    )
-  }
-  return (
-    <div className="flex items-end gap-2">
-      <Field
-        autoFocus
-        className="grow"
-        error={edit.error}
-        label={words.fields.title}
-        maxLength={500}
-        onChange={e => edit.write(e.target.value)}
-        onKeyDown={e => keys(e, edit, true)}
-        value={edit.draft}
-      />
-      <Button look="quiet" onClick={edit.stop}>
-        {texts.ui.cancel}
-      </Button>
-      <Button busy={edit.busy} look="primary" onClick={edit.save}>
-        {words.save}
-      </Button>
-    </div>
-  )
+interface Props {
+  task: Task
+  field: 'title' | 'description'
+  /** The text as it is shown. */
+  children: ReactNode
 }
 
-export function Description({ task }: { task: Task }) {
-  const edit = useEdit(task, 'description')
+/** A text of a task with a button to edit it in place. */
+export function Editable({ task, field, children }: Props) {
+  const edit = useEdit(task, field)
+  const label = words.fields[field]
   if (edit.draft === null) {
     return (
       <div className="flex items-start gap-2">
-        <div className="min-w-0 grow">
-          {task.description ? <Markdown text={task.description} /> : <p className="text-soft">{words.noDescription}</p>}
-        </div>
-        <IconButton icon="pencil" label={`${words.edit}: ${words.fields.description}`} onClick={edit.begin} />
+        <div className="wrap-anywhere min-w-0 grow">{children}</div>
+        <IconButton className="-mt-1.5" icon="pencil" label={`${words.edit}: ${label}`} onClick={edit.begin} />
       </div>
     )
   }
+  const input = {
+    autoFocus: true,
+    error: edit.error,
+    label,
+    onChange: (e: { target: { value: string } }) => edit.write(e.target.value),
+    onKeyDown: (e: React.KeyboardEvent) => keys(e, edit),
+    value: edit.draft,
+  }
   return (
-    <div className="flex flex-col gap-2">
-      <TextArea
-        autoFocus
-        error={edit.error}
-        help={words.markdown}
-        label={words.fields.description}
-        onChange={e => edit.write(e.target.value)}
-        onKeyDown={e => keys(e, edit, false)}
-        rows={10}
-        value={edit.draft}
-      />
-      <div className="flex justify-end gap-2">
-        <Button look="quiet" onClick={edit.stop}>
-          {texts.ui.cancel}
-        </Button>
-        <Button busy={edit.busy} look="primary" onClick={edit.save}>
-          {words.save}
-        </Button>
-      </div>
-    </div>
+    <SubmitForm busy={edit.busy} className="gap-2" onCancel={edit.stop} onSend={edit.save} submit={words.save}>
+      {field === 'title' ? (
+        <Field {...input} maxLength={500} />
+      ) : (
+        <TextArea {...input} help={words.markdown} rows={10} />
+      )}
+    </SubmitForm>
   )
 }

@@ -36,7 +36,7 @@ export function TasksPage() {
   const kept = useView().tasks
   const view = search.view ?? kept
   const go: Go = useGo('/tasks')
-  const open = useCallback((key: string | undefined) => go({ task: key, tab: undefined }, key === undefined), [go])
+  const open = useCallback((key: string | undefined) => go({ task: key }, key === undefined), [go])
   const setBoard = (next: 'board' | 'table') => {
     setView({ tasks: next })
     go({ view: next }, true)
@@ -58,21 +58,12 @@ export function TasksPage() {
         <Toolbar go={go} onView={setBoard} search={search} view={view} />
         <List go={go} onOpen={open} search={search} view={view} />
       </div>
-      {search.task && (
-        <Panel
-          key={search.task}
-          onClose={close}
-          onOpen={open}
-          onTab={next => go({ tab: next }, true)}
-          tab={search.tab ?? 'comments'}
-          task={search.task}
-        />
-      )}
+      {search.task && <Panel key={search.task} onClose={close} onOpen={open} task={search.task} />}
       <Create
         defaults={search}
         onClose={() => go(noNew, true)}
         onCreated={key => go({ ...noNew, task: key })}
-        open={search.new === '1'}
+        open={search.new !== undefined}
       />
     </div>
   )
@@ -117,7 +108,7 @@ function List({ search, view, go, onOpen }: ListProps) {
           onSort={sort => go({ sort } as TaskSearch, true)}
           opened={search.task}
           people={people}
-          sort={search.sort ?? 'position'}
+          sort={search.sort ?? 'status'}
           tasks={held.rows}
         />
       )}

@@ -15,12 +15,13 @@ interface Props {
   not: readonly string[]
   busy: boolean
   /** Why the last pick failed. */
-  error: unknown
+  error?: unknown
+  autoFocus?: boolean
   onPick: (task: TaskCard) => void
 }
 
 /** A field that finds tasks by key or title. Arrow keys select, Enter or a click picks. */
-export function PickTask({ label, not, busy, error, onPick }: Props) {
+export function PickTask({ label, not, busy, error, autoFocus, onPick }: Props) {
   const id = useId()
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
@@ -56,6 +57,7 @@ export function PickTask({ label, not, busy, error, onPick }: Props) {
         aria-controls={found.length > 0 ? `${id}-list` : undefined}
         aria-expanded={found.length > 0}
         autoComplete="off"
+        autoFocus={autoFocus}
         error={error && typed === '' ? asProblem(error).message : undefined}
         help={nothing ? words.noSuchTask : undefined}
         hideLabel
@@ -92,7 +94,7 @@ export function PickTask({ label, not, busy, error, onPick }: Props) {
             >
               <span className="key shrink-0 text-soft">{t.key}</span>
               <bdi className="grow truncate">{t.title}</bdi>
-              <StatusMark of={t.status} />
+              <StatusMark blocked={t.blocked} of={t.status} />
             </div>
           ))}
         </div>

@@ -1,14 +1,16 @@
 import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useId, useRef, useState } from 'react'
 import type { Schemas } from '../api/client'
 import { asProblem } from '../api/problem'
 import { texts } from '../texts'
 import { IconButton } from '../ui/Button'
+import { State } from '../ui/State'
 import { say, sayFailed } from '../ui/toast'
-import { Failed, Skeleton } from '../ui/Views'
-import { StatusMark } from './Bits'
+import { Failed } from '../ui/Views'
+import { statusLook } from './Bits'
 import { inverse, readAgain, sendChange, sendDependencies } from './change'
 import { PickTask } from './PickTask'
-import { oneQuery, partsQuery, putTask } from './queries'
+import { blocksQuery, oneQuery, partsQuery, putTask } from './queries'
 import type { Task, TaskCard } from './task'
 
 const words = texts.tasks
@@ -38,101 +40,113 @@ export function Relations({ task, onOpen }: { task: Task; onOpen: (key: string) 
     queries: [...(task.depends_on ?? []), ...(task.parent_id ? [task.parent_id] : [])].map(id => oneQuery(id)),
   })
   const parts = useQuery(partsQuery(task.id))
+  const blocks = useQuery(blocksQuery(task.id))
   const waits = useTies(task)
   const part = useTies(task)
   const failed = above.find(a => a.error && !a.data)
   if (failed) return <Failed again={() => void failed.refetch()} error={failed.error} />
-  if (above.some(a => a.isPending) || parts.isPending)
-    return <Skeleton label={`${texts.ui.loading} ${words.relations.toLowerCase()}`} rows={2} />
   const known = above.flatMap(a => (a.data ? [a.data] : []))
   const before = known.filter(t => task.depends_on?.some(d => d === t.id || d === t.key))
   const parent = known.find(t => [t.id, t.key].includes(task.parent_id ?? ''))
   const keys = task.depends_on ?? []
   return (
-    <div className="flex flex-col gap-4">
-      <Part label={words.dependsOn}>
-        <Lines
-          busy={waits.isPending}
-          onOpen={onOpen}
-          onRemove={t => waits.mutate({ depends_on: keys.filter(k => k !== t.key) })}
-          tasks={before}
-        />
-        <PickTask
-          busy={waits.isPending}
-          error={waits.error}
-          label={words.addDependency}
-          not={[task.key, ...keys]}
-          onPick={t => waits.mutate({ depends_on: [...keys, t.key] })}
-        />
-      </Part>
-      <Part label={words.partOf}>
-        <Lines
-          busy={part.isPending}
-          onOpen={onOpen}
-          onRemove={() => part.mutate({ parent_id: null })}
-          tasks={parent ? [parent] : []}
-        />
-        <PickTask
-          busy={part.isPending}
-          error={part.error}
-          label={parent ? words.otherParent : words.addParent}
-          not={[task.key, ...(parent ? [parent.key] : [])]}
-          onPick={t => part.mutate({ parent_id: t.key })}
-        />
-      </Part>
-      {parts.data && parts.data.length > 0 && (
-        <Part label={words.parts}>
-          <Lines busy={false} onOpen={onOpen} tasks={parts.data} />
-        </Part>
-      )}
+    <div className="flex flex-col gap-1">
+      <Part
+        add={words.addDependency}
+        label={words.dependsOn}
+        not={[task.key, ...keys]}
+        of={waits}
+        onOpen={onOpen}
+        onPick={t => waits.mutate({ depends_on: [...keys, t.key] })}
+        onRemove={t => waits.mutate({ depends_on: keys.filter(k => k !== t.key) })}
+        tasks={before}
+      />
+      <Part label={words.blocks} onOpen={onOpen} tasks={blocks.data ?? []} />
+      <Part
+        add={parent ? words.otherParent : words.addParent}
+        label={words.partOf}
+        not={[task.key, ...(parent ? [parent.key] : [])]}
+        of={part}
+        onOpen={onOpen}
+        onPick={t => part.mutate({ parent_id: t.key })}
+        onRemove={() => part.mutate({ parent_id: null })}
+        tasks={parent ? [parent] : []}
+      />
+      <Part label={words.parts} onOpen={onOpen} tasks={parts.data ?? []} />
     </div>
   )
 }
 
-function Part({ label, children }: { label: string; children: React.ReactNode }) {
-  return (
-    <section aria-label={label} className="flex flex-col gap-1">
-      <h3 className="font-medium text-soft text-xs">{label}</h3>
-      {children}
-    </section>
-  )
+interface PartProps {
+  label: string
+  tasks: readonly TaskCard[]
+  onOpen: (key: string) => void
+  /** The label of the field that adds a task; none for a list that other tasks determine. */
+  add?: string
+  not?: readonly string[]
+  of?: { isPending: boolean; error: unknown }
+  onPick?: (task: TaskCard) => void
+  onRemove?: (task: TaskCard) => void
 }
 
-function Lines({
-  tasks,
-  busy,
-  onOpen,
-  onRemove,
-}: {
-  tasks: readonly TaskCard[]
-  busy: boolean
-  onOpen: (key: string) => void
-  onRemove?: (task: TaskCard) => void
-}) {
-  if (tasks.length === 0) return null
+/** One kind of related tasks. Nothing if there are none and none can be added. */
+function Part({ label, tasks, onOpen, add, not = [], of, onPick, onRemove }: PartProps) {
+  const [adding, setAdding] = useState(false)
+  const id = useId()
+  const adds = useRef<HTMLButtonElement>(null)
+  if (tasks.length === 0 && !add) return null
+  const busy = of?.isPending ?? false
   return (
-    <ul>
-      {tasks.map(t => (
-        <li key={t.id} className="flex items-center gap-1">
-          <button
-            className="flex h-8 min-w-0 grow items-center gap-2 rounded-md px-1 text-left hover:bg-hover"
-            onClick={() => onOpen(t.key)}
-            type="button"
-          >
-            <span className="key shrink-0 text-soft">{t.key}</span>
-            <bdi className="grow truncate">{t.title}</bdi>
-            <StatusMark of={t.status} />
-          </button>
-          {onRemove && (
-            <IconButton
-              aria-disabled={busy || undefined}
-              icon="close"
-              label={words.untie(t.key)}
-              onClick={() => !busy && onRemove(t)}
-            />
-          )}
-        </li>
-      ))}
-    </ul>
+    <section aria-labelledby={id}>
+      <div className="flex min-h-8 items-center justify-between">
+        <h3 className="font-medium text-soft text-xs" id={id}>
+          {label}
+        </h3>
+        {add && (
+          <IconButton ref={adds} aria-expanded={adding} icon="plus" label={add} onClick={() => setAdding(!adding)} />
+        )}
+      </div>
+      <ul>
+        {tasks.map(t => (
+          <li key={t.id} className="group flex items-center">
+            <button
+              className="-mx-1 flex min-h-8 min-w-0 grow items-center gap-1.5 rounded-md px-1 text-left hover:bg-hover pointer-coarse:min-h-10"
+              onClick={() => onOpen(t.key)}
+              title={t.title}
+              type="button"
+            >
+              <State {...statusLook[t.status]}>
+                <span className="sr-only">{words.status[t.status]}</span>
+              </State>
+              <span className="key shrink-0 text-soft">{t.key}</span>
+              <bdi className="wrap-anywhere line-clamp-2 grow">{t.title}</bdi>
+            </button>
+            {onRemove && (
+              <IconButton
+                aria-disabled={busy || undefined}
+                className="pointer-fine:opacity-0 pointer-fine:focus-visible:opacity-100 pointer-fine:group-hover:opacity-100"
+                icon="close"
+                label={words.untie(t.key)}
+                onClick={() => !busy && onRemove(t)}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+      {(adding || of?.error) && add && onPick ? (
+        <PickTask
+          autoFocus
+          busy={busy}
+          error={of?.error}
+          label={add}
+          not={not}
+          onPick={t => {
+            setAdding(false)
+            adds.current?.focus()
+            onPick(t)
+          }}
+        />
+      ) : null}
+    </section>
   )
 }

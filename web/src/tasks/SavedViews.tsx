@@ -61,7 +61,7 @@ export function SavedViews({ search, view, go }: { search: TaskSearch; view: 'bo
       <Menu
         groups={groups}
         trigger={
-          <Button aria-label={current ? `${words.label}: ${label}` : words.label} className="max-w-48" icon="eye">
+          <Button aria-label={current ? `${words.label}: ${label}` : words.label} className="max-w-48" icon="bookmark">
             <bdi className="hidden truncate lg:inline">{label}</bdi>
           </Button>
         }

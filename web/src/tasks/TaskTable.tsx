@@ -2,13 +2,13 @@ import { useCallback, useMemo, useState } from 'react'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
-import { Icon } from '../ui/Icon'
 import { MenuButton, useSharedMenu } from '../ui/SharedMenu'
 import { Chip } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { useActions } from './actions'
 import { Due, Holder, PriorityMark, StatusMark } from './Bits'
 import { Bulk } from './Bulk'
+import { costOf } from './dispatch'
 import type { TaskSearch } from './search'
 import { sorted, type TaskCard } from './task'
 
@@ -44,6 +44,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         label: f.key,
         width: '6rem',
         sort: 'key',
+        card: 'plain',
         cell: t => <span className="key text-soft">{t.key}</span>,
       },
       {
@@ -51,16 +52,14 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         label: f.title,
         width: 'minmax(12rem,1fr)',
         sort: 'title',
-        card: 'line',
+        card: 'name',
         cell: t => (
           <span className="@container flex min-w-0 grow items-center gap-1.5">
-            {t.blocked && <Icon className="text-danger" name="blocked" />}
-            <bdi className="truncate font-medium" title={t.title}>
+            <bdi className="truncate font-medium max-sm:line-clamp-2 max-sm:whitespace-normal" title={t.title}>
               {t.title}
             </bdi>
-            {t.blocked && <span className="sr-only">{f.blocked}</span>}
             {/* On narrow screens the title gets the room. */}
-            <span className="hidden shrink-0 gap-1.5 @min-[20rem]:flex">
+            <span className="hidden shrink-0 gap-1.5 @min-[24rem]:flex">
               {t.tags?.slice(0, 2).map(tag => (
                 <Chip key={tag}>{tag}</Chip>
               ))}
@@ -74,7 +73,12 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         width: '7.5rem',
         sort: 'status',
         card: 'plain',
-        cell: t => <StatusMark of={t.status} />,
+        cell: t => (
+          <span className="flex gap-1.5">
+            <StatusMark blocked={t.blocked} of={t.status} />
+            {t.blocked && <Age at={t.blocked.since} className="text-soft" of={f.blocked} />}
+          </span>
+        ),
       },
       {
         id: 'priority',
@@ -89,10 +93,23 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
         label: f.assignee,
         width: '8rem',
         card: 'plain',
-        cell: t => <Holder of={t.assignee_id} people={people} />,
+        cell: t => (
+          // On a phone the due date needs the room of the name.
+          <span className="flex min-w-0 max-sm:[&_bdi]:sr-only">
+            <Holder of={t.assignee_id} people={people} />
+          </span>
+        ),
       },
-      { id: 'age', label: f.age, width: '6rem', sort: 'age', cell: t => <Age at={t.moved_at} /> },
+      {
+        id: 'age',
+        label: f.age,
+        width: '6rem',
+        sort: 'age',
+        card: 'none',
+        cell: t => <Age at={t.moved_at} of={f.age} />,
+      },
       { id: 'due', label: f.due, width: '10.5rem', sort: 'due', card: 'plain', cell: t => <Due task={t} /> },
+      { id: 'cost', label: words.cost, width: '5.5rem', card: 'none', number: true, cell: t => costOf(t) ?? '–' },
       {
         id: 'menu',
         label: '',

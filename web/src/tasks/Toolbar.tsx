@@ -8,13 +8,10 @@ import { useDebouncedInput } from '../ui/useDebouncedInput'
 import { projectsQuery } from './queries'
 import { SavedViews } from './SavedViews'
 import type { Go, TaskSearch } from './search'
-import { priorities, statuses, types } from './task'
+import { priorityChoices, statusChoices, typeChoices } from './taskChoices'
 import { cleared, filtersOf, isFiltered } from './taskFilters'
 
 const words = texts.tasks
-
-const choices = (list: readonly string[], names: Record<string, string>): Choice[] =>
-  list.map(v => ({ value: v, label: names[v] ?? v }))
 
 interface Props {
   search: TaskSearch
@@ -64,7 +61,7 @@ export function Toolbar({ search, view, go, onView }: Props) {
           ))}
         </fieldset>
         <Button icon="plus" look="primary" onClick={() => go({ new: '1' })}>
-          <span className="sr-only sm:not-sr-only">{words.create}</span>
+          <span className="sr-only @min-[40rem]:not-sr-only">{words.create}</span>
         </Button>
       </div>
     </div>
@@ -78,7 +75,7 @@ function TextFilter({ value, onChange }: { value: string; onChange: (q: string |
       aria-label={words.filters.text}
       className={`${inputClass} h-8 w-24! grow sm:w-40! sm:grow-0 pointer-coarse:h-10`}
       onChange={e => type(e.target.value)}
-      placeholder={words.filters.text}
+      placeholder={words.filters.textShort}
       type="search"
       value={typed}
     />
@@ -114,14 +111,14 @@ function Filters({ search, go, view }: Omit<Props, 'onView'>) {
       />
       <Select
         {...common}
-        choices={[any(w.anyPriority), ...choices(priorities, words.priority)]}
+        choices={[any(w.anyPriority), ...priorityChoices]}
         label={f.priority}
         onChange={set('priority')}
         value={search.priority ?? ''}
       />
       <Select
         {...common}
-        choices={[any(w.anyType), ...choices(types, words.type)]}
+        choices={[any(w.anyType), ...typeChoices]}
         label={f.type}
         onChange={set('type')}
         value={search.type ?? ''}
@@ -129,7 +126,7 @@ function Filters({ search, go, view }: Omit<Props, 'onView'>) {
       {view === 'table' && (
         <Select
           {...common}
-          choices={[any(w.anyStatus), ...choices(statuses, words.status)]}
+          choices={[any(w.anyStatus), ...statusChoices]}
           label={f.status}
           onChange={set('status')}
           value={search.status ?? ''}

@@ -48,3 +48,12 @@ it('is as long in its column after an undo as before the move', () => {
   expect(inverse(was, { status: 'done' })).toEqual({ status: 'review', moved_at: '2026-03-02T09:00:00Z' })
   expect(inverse(was, { title: 'x' })).not.toHaveProperty('moved_at')
 })
+
+// Undo must not make an old blocker look new, nor name the one who undid.
+it('is blocked after an undo since when and by whom it was', () => {
+  const blocked = { reason: 'No card', since: '2026-03-02T09:00:00Z', by: 'CTO' }
+  const was = { ...task(4, []), status: 'todo', moved_at: '2026-03-01T09:00:00Z', blocked } as Task
+  expect(inverse(was, { blocked: null })).toEqual({ blocked })
+  expect(inverse(was, { status: 'done' })).toMatchObject({ status: 'todo', blocked })
+  expect(inverse({ ...was, blocked: null }, { blocked: { reason: 'x' } })).toEqual({ blocked: null })
+})

@@ -46,10 +46,11 @@ export function inverse(was: TaskCard, body: Body): Body {
   const back: Record<string, unknown> = {}
   for (const name of Object.keys(body) as (keyof Body)[]) {
     if (name === 'position' || name === 'claim_token') continue
-    if (name === 'blocked') back.blocked = was.blocked ? { reason: was.blocked.reason } : null
-    else back[name] = was[name as keyof TaskCard]
+    back[name] = was[name as keyof TaskCard]
   }
   if (body.status) back.moved_at = was.moved_at
+  // A task that is done isn't blocked.
+  if (body.status === 'done' && was.blocked) back.blocked = was.blocked
   return back as Body
 }
 

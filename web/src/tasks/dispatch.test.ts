@@ -4,7 +4,7 @@ import type { Person } from '../app/queries'
 import type { Session } from '../sessions/session'
 import { texts } from '../texts'
 import { costOf, isGoing, tokensOf, whyNot } from './dispatch'
-import { cutReport, latestReport, reportOf } from './report'
+import { cutReport, latestWords, reportOf } from './report'
 import type { Task } from './task'
 import { keysOf, liveOf } from './taskSessions'
 
@@ -78,7 +78,8 @@ describe('a report', () => {
   it('has its kind, its author and its text', () =>
     expect(reportOf(event('task.reported', { report: 'blocker', text: 'No access' }))).toMatchObject({
       kind: 'blocker',
-      author: 'CTO',
+      name: 'CTO',
+      author: 'u1',
       agent: null,
       text: 'No access',
     }))
@@ -132,8 +133,13 @@ describe('the latest report', () => {
     }) as unknown as Schemas['Event']
   it('is the newest with words', () => {
     const events = [event(3, 'ack', ' '), event(2, 'progress', 'Half is done.'), event(1, 'ack', 'I begin.')]
-    expect(latestReport(events)?.text).toBe('Half is done.')
-    expect(latestReport([])).toBeNull()
+    const isAgent = (author: string | null) => author === 'cto'
+    const said = (author_id: string, created_at: string, body: string) =>
+      ({ author_id, created_at, body }) as Schemas['TaskComment']
+    expect(latestWords(events, [], isAgent)?.text).toBe('Half is done.')
+    expect(latestWords([], [said('ada', '9', 'Go on.')], isAgent)).toBeNull()
+    const comments = [said('cto', '8', 'May I pay?'), said('ada', '9', 'Yes.')]
+    expect(latestWords(events, comments, isAgent)?.text).toBe('May I pay?')
   })
   it('is cut between words only if it is long', () => {
     expect(cutReport('word '.repeat(100))).toBeNull()

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { session } from '../app/session'
 import { draftOf, dropDraft, keepDraft, ownerOf } from './drafts'
-import { eveningOf, localDay } from './FactFields'
+import { eveningOf, localDay } from './fields'
 
 const tokenOf = (sub: string, n = 1) => `x.${btoa(JSON.stringify({ sub, n })).replaceAll('=', '')}.y`
 

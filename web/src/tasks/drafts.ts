@@ -47,9 +47,9 @@ const ask = (e: Event): void => {
 
 export const dropDraft = (what: string, id: string): void => keepDraft(what, id, '')
 
-/** The state of a text field that is kept as a draft until it is sent. */
-export function useDraft(what: string, id: string): [string, (text: string) => void] {
-  const [text, setText] = useState(() => draftOf(what, id))
+/** The state of a text field that is kept as a draft until it is sent. Without a draft, it begins as `proposed`. */
+export function useDraft(what: string, id: string, proposed = ''): [string, (text: string) => void] {
+  const [text, setText] = useState(() => draftOf(what, id) || proposed)
   return [
     text,
     next => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { texts } from '../texts'
-import { deedOf, folded, linesOf, type Names, parentsIn } from './historyText'
+import { deedOf, linesOf, type Names, parentsIn } from './historyText'
 
 const names: Names = {
   people: new Map([['u1', { id: 'u1', name: 'CTO', agent: 'cto', active: true }]]),
@@ -73,7 +73,7 @@ describe('a change', () => {
     )
     expect(JSON.stringify(all)).not.toMatch(/[{}[\]]\\|\\"/)
     expect(all).toContainEqual({ field: 'Blocked', from: '–', to: 'No access' })
-    expect(all).toContainEqual({ field: 'Depends on', from: '–', to: 'TASK-1, TASK-2' })
+    expect(all).toContainEqual({ field: 'Waiting for', from: '–', to: 'TASK-1, TASK-2' })
   })
   it('finds the tasks that it has to know', () =>
     expect(parentsIn([{ kind: 'task.changed', data: { changes: { parent_id: ['t1', null] } } }])).toEqual(['t1']))
@@ -93,14 +93,6 @@ describe('a dispatch', () => {
     })
     expect(linesOf(waits, names)).toEqual([{ text: 'It is away.' }])
     const ended = event('task.dispatch_ended', { agent_id: 'cto', state: 'ended' }, { answer: 'Done.' })
-    expect(linesOf(ended, names)).toEqual([{ text: 'Done.' }])
+    expect(linesOf(ended, names)).toEqual([])
   })
-})
-
-it('folds what the ledger notes one time after the other', () => {
-  const events = ['task.spent', 'task.spent', 'task.changed', 'task.changed', 'task.spent'].map(kind => ({
-    kind,
-    data: {},
-  }))
-  expect(folded(events).map(r => r.times)).toEqual([2, 1, 1, 1])
 })

@@ -65,6 +65,7 @@ function change(field: string, pair: unknown, names: Names): Line[] {
   const [from, to] = Array.isArray(pair) ? pair : [null, pair]
   if (field === 'claim') return [claim(to)]
   if (field === 'archived_at') return []
+  if (field === 'criteria' || field === 'checks') return [{ text: words.historyField[field] ?? field }]
   if (field === 'position') return [{ text: words.positionChanged }]
   if (field === 'description') return [{ text: words.descriptionChanged(Number(from) || 0, Number(to) || 0) }]
   return [
@@ -79,16 +80,16 @@ function change(field: string, pair: unknown, names: Names): Line[] {
 /** Returns the lines about a dispatch. */
 function dispatch(data: Record<string, unknown>): Line[] {
   const d = object(data.dispatch)
-  const lines = [text(d.waiting), text(object(d.error).detail), text(data.answer)]
+  const lines = [text(d.waiting), text(object(d.error).detail)]
   return lines.filter(Boolean).map(line => ({ text: line }))
 }
 
-/** Returns the lines below an event. */
+/** Returns the lines below an event, without the words of a report or an answer. */
 export function linesOf(event: Happened, names: Names): Line[] {
   const data = object(event.data)
   const held = object(data.held_by)
   return [
-    ...(text(data.text) ? [{ text: text(data.text) }] : []),
+    ...(text(data.text) && event.kind !== 'task.reported' ? [{ text: text(data.text) }] : []),
     ...dispatch(data),
     ...(text(held.name) ? [{ text: words.heldBy(text(held.name)) }] : []),
     ...(event.kind === 'task.changed' && text(data.deleted) ? [{ text: words.untied(text(data.deleted)) }] : []),
@@ -96,8 +97,8 @@ export function linesOf(event: Happened, names: Names): Line[] {
   ]
 }
 
-/** Returns what happened, to follow the actor's name, and how often in a row. */
-export function deedOf(event: Happened, times = 1): string {
+/** Returns what happened, to follow the actor's name. */
+export function deedOf(event: Happened): string {
   const data = object(event.data)
   const report = text(data.report)
   if (event.kind === 'task.reported' && report) return wordOf(words.reported, report)
@@ -105,19 +106,7 @@ export function deedOf(event: Happened, times = 1): string {
   const agent = text(d.agent_id)
   const kind = d.state === 'failed' ? `${event.kind}_badly` : event.kind
   const deed = wordOf(words.historyKind, words.historyKind[kind] ? kind : event.kind)
-  const of = agent ? `${deed}: ${agent}` : deed
-  return times > 1 ? `${of} ${words.times(times)}` : of
-}
-
-/** Merges consecutive cost updates into one row. */
-export function folded<T extends Happened>(events: readonly T[]): { event: T; times: number }[] {
-  const rows: { event: T; times: number }[] = []
-  for (const event of events) {
-    const last = rows.at(-1)
-    if (last && event.kind === 'task.spent' && last.event.kind === event.kind) last.times += 1
-    else rows.push({ event, times: 1 })
-  }
-  return rows
+  return agent ? `${deed}: ${agent}` : deed
 }
 
 /** Returns the IDs of the tasks that the changes mention. */

@@ -12,10 +12,7 @@ let cacheOf: QueryClient | null = null
 const readAnew = gathered(ids => {
   const cache = cacheOf
   if (!cache) return
-  if (ids.length > many) {
-    rereadSoon(cache, ['tasks', 'list'])
-    return rereadSoon(cache, ['tasks', 'going'])
-  }
+  if (ids.length > many) return rereadSoon(cache, ['tasks', 'list'])
   for (const id of ids) {
     take(api.GET('/api/v1/tasks/{id}', { params: { path: { id } } })).then(
       task => putTask(cache, task),
@@ -25,6 +22,9 @@ const readAnew = gathered(ids => {
     )
   }
 })
+
+/** Events with which a receipt appears or changes. A person can also approve a task by moving it. */
+const judges = ['task.receipt_made', 'task.reported', 'task.approved', 'task.sent_back', 'task.changed']
 
 /** Events name the changed task, which is then refetched. */
 export const taskPatches: readonly Patch[] = [
@@ -41,6 +41,7 @@ export const taskPatches: readonly Patch[] = [
         rereadSoon(cache, ['tasks', 'history', key])
         if (event.kind === 'task.reported' || event.kind === 'task.dispatch_ended')
           rereadSoon(cache, ['tasks', 'reports', key])
+        if (judges.includes(event.kind)) rereadSoon(cache, ['tasks', 'receipt', key])
         if (event.kind.includes('comment')) rereadSoon(cache, ['tasks', 'comments', key])
       }
       rereadSoon(cache, ['tasks', 'parts'])

@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { begin } from './pendingChanges'
-import { dropTask, inProgressQuery, oneQuery, putTask } from './queries'
+import { dropTask, oneQuery, putTask } from './queries'
 import type { Task, TaskCard } from './task'
 
 const card = (of: Partial<TaskCard> = {}): TaskCard =>
@@ -36,17 +36,5 @@ describe('a task that was read', () => {
     putTask(cache, card({ version: 4 }))
     end()
     expect(one()).toMatchObject({ version: 3, depends_on: [] })
-  })
-
-  it('is among what is in progress as long as it is that', () => {
-    const key = inProgressQuery('all').queryKey
-    cache.setQueryData(key, { rows: [card({ id: 't2', key: 'TASK-2', status: 'in_progress' })], next: null })
-    const going = () => cache.getQueryData(key)?.rows.map(t => t.key)
-    putTask(cache, card({ version: 4, status: 'in_progress' }))
-    expect(going()).toEqual(['TASK-1', 'TASK-2'])
-    putTask(cache, card({ version: 5, status: 'review' }))
-    expect(going()).toEqual(['TASK-2'])
-    putTask(cache, card({ version: 4, status: 'in_progress' }))
-    expect(going(), 'read late').toEqual(['TASK-2'])
   })
 })

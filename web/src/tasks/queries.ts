@@ -123,6 +123,16 @@ export const partsQuery = (key: string) =>
     },
   })
 
+/** Unfinished and finished tasks that depend on a task. */
+export const blocksQuery = (key: string) =>
+  queryOptions({
+    queryKey: ['tasks', 'parts', 'blocks', key],
+    queryFn: ({ signal }): Promise<TaskCard[]> => {
+      const query = { depends_on: key, limit: 200, sort: 'position', fields: 'card' } as const
+      return take(api.GET('/api/v1/tasks', { params: { query }, signal }))
+    },
+  })
+
 /** Tasks with a text in their key or title, newest first. */
 export const foundQuery = (text: string) =>
   queryOptions({
@@ -138,29 +148,6 @@ export const projectsQuery = queryOptions({
   queryKey: ['projects'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/projects', { params: { query: { limit: 500 } }, signal })),
 })
-
-/** Whose tasks in progress: one person's, claimed ones, or all. */
-export type InProgress = { assignee: string } | { holder: 'any' } | 'all'
-
-/** Limits for one person's tasks in progress, and for all. */
-const fewInProgress = 5
-const manyInProgress = 200
-
-/** Tasks in progress, last changed first, and whether there are more. */
-export const inProgressQuery = (of: InProgress) =>
-  queryOptions({
-    queryKey: ['tasks', 'going', of],
-    queryFn: async ({ signal }): Promise<Page<TaskCard>> => {
-      const query = {
-        status: ['in_progress' as const],
-        sort: '-updated' as const,
-        fields: 'card' as const,
-        limit: typeof of === 'object' && 'assignee' in of ? fewInProgress : manyInProgress,
-        ...(of === 'all' ? {} : of),
-      }
-      return takePage<TaskCard>(api.GET('/api/v1/tasks', { params: { query }, signal }))
-    },
-  })
 
 const same = (a: TaskCard, b: TaskCard) => a.id === b.id
 // Claims and counts change without a new version.
@@ -183,12 +170,6 @@ export function putTask(cache: QueryClient, read: TaskCard | Task): void {
     if (!data || !firstPage || data.pages.some(p => p.rows.some(t => t.id === task.id))) return data
     return { ...data, pages: [{ ...firstPage, rows: [...firstPage.rows, task] }, ...others] }
   })
-  cache.setQueriesData<Page<TaskCard>>({ queryKey: ['tasks', 'going'] }, data => {
-    const was = data?.rows.find(t => t.id === task.id)
-    if (!data || latest.of(task) !== task || (!was && task.status !== 'in_progress')) return data
-    const others = data.rows.filter(t => t !== was)
-    return { ...data, rows: task.status === 'in_progress' ? [task, ...others] : others }
-  })
   for (const name of [task.key, task.id]) {
     cache.setQueryData<Task>(['tasks', 'one', name], was => {
       if (!was || !newer(task, was)) return was
@@ -206,8 +187,5 @@ export function dropTask(cache: QueryClient, id: string): void {
     data?.pages.some(p => p.rows.some(t => t.id === id))
       ? { ...data, pages: data.pages.map(p => ({ ...p, rows: p.rows.filter(t => t.id !== id) })) }
       : data,
-  )
-  cache.setQueriesData<Page<TaskCard>>({ queryKey: ['tasks', 'going'] }, data =>
-    data?.rows.some(t => t.id === id) ? { ...data, rows: data.rows.filter(t => t.id !== id) } : data,
   )
 }

@@ -5,21 +5,24 @@ const reportKinds = ['ack', 'progress', 'blocker', 'done', 'answer'] as const
 /** The kinds of reports, and the agent's final answer. */
 export type ReportKind = (typeof reportKinds)[number]
 
-export interface Report {
-  id: number
+/** What someone said about a task: a comment, a report, or an agent's final answer. */
+export interface Said {
+  id: string
   at: string
-  kind: ReportKind
-  /** The author's name at the time. */
-  author: string
-  /** The agent that answered; null for a report. */
+  kind: ReportKind | 'comment'
+  /** The author's user ID, and name at the time. */
+  author: string | null
+  name: string
+  /** The agent that answered; null for reports and comments. */
   agent: string | null
   text: string
+  edited: boolean
 }
 
 const isKind = (v: unknown): v is ReportKind => reportKinds.includes(v as ReportKind)
 
 /** Returns the report in an event, or null. */
-export function reportOf(e: Schemas['Event']): Report | null {
+export function reportOf(e: Schemas['Event']): Said | null {
   const data = (typeof e.data === 'object' && e.data !== null ? e.data : {}) as {
     report?: unknown
     text?: unknown
@@ -27,7 +30,7 @@ export function reportOf(e: Schemas['Event']): Report | null {
     dispatch?: { agent_id?: unknown }
   }
   const text = (v: unknown) => (typeof v === 'string' ? v : '')
-  const common = { id: e.id, at: e.at, author: e.actor.name }
+  const common = { id: `e${e.id}`, at: e.at, author: e.actor.id, name: e.actor.name, edited: false }
   if (e.kind === 'task.reported' && isKind(data.report))
     return { ...common, kind: data.report, agent: null, text: text(data.text) }
   if (e.kind === 'task.dispatch_ended' && text(data.answer))
@@ -35,9 +38,28 @@ export function reportOf(e: Schemas['Event']): Report | null {
   return null
 }
 
-/** Returns the newest report with words in a task's events, which are newest first. */
-export const latestReport = (events: readonly Schemas['Event'][]): Report | null =>
-  events.flatMap(e => reportOf(e) ?? []).find(r => r.text.trim() !== '') ?? null
+export const commentOf = (c: Schemas['TaskComment']): Said => ({
+  id: c.id,
+  at: c.created_at,
+  kind: 'comment',
+  author: c.author_id,
+  name: c.author_name,
+  agent: null,
+  text: c.body,
+  edited: c.edited_at !== null,
+})
+
+/** Returns the newest words of an agent about a task. The events are newest first, the comments oldest first. */
+export function latestWords(
+  events: readonly Schemas['Event'][],
+  comments: readonly Schemas['TaskComment'][],
+  isAgent: (author: string | null) => boolean,
+): Said | null {
+  const report = events.flatMap(e => reportOf(e) ?? []).find(r => r.text.trim() !== '')
+  const comment = comments.findLast(c => isAgent(c.author_id))
+  if (!comment) return report ?? null
+  return report && report.at >= comment.created_at ? report : commentOf(comment)
+}
 
 const longest = 500
 

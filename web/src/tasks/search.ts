@@ -6,7 +6,9 @@ const sorts = [
   'key',
   '-key',
   'title',
+  '-title',
   'status',
+  '-status',
   'priority',
   '-priority',
   'age',
@@ -14,7 +16,6 @@ const sorts = [
   'due',
   '-due',
 ] as const
-export const tabs = ['comments', 'reports', 'sessions', 'history', 'relations'] as const
 
 /** Reads the search parameters of the tasks page. */
 export function search(s: Record<string, unknown>) {
@@ -31,8 +32,8 @@ export function search(s: Record<string, unknown>) {
     sort: wordParam(s.sort, sorts),
     saved: textParam(s.saved),
     task: textParam(s.task),
-    tab: wordParam(s.tab, tabs),
-    new: wordParam(s.new, ['1']),
+    /** Opens the form for a new task, with this as its title unless it is 1. */
+    new: textParam(s.new),
   })
 }
 

@@ -58,6 +58,19 @@ describe('a place', () => {
     expect(made > low).toBe(true)
     if (high) expect(made < high).toBe(true)
   })
+  it('sorts what needs people first, and what is done last', () => {
+    const blocked = { reason: 'No card', by: '', since: '2026-01-01' }
+    const list = [
+      make({ key: 'TASK-1', status: 'done', priority: 'urgent' }),
+      make({ key: 'TASK-2', status: 'todo' }),
+      make({ key: 'TASK-3', status: 'todo', priority: 'urgent' }),
+      make({ key: 'TASK-4', status: 'todo', due_at: '2026-01-01' }),
+      make({ key: 'TASK-5', status: 'review', priority: 'low' }),
+      make({ key: 'TASK-6', status: 'backlog', blocked }),
+    ]
+    const keys = sorted(list, 'status').map(t => Number(t.key.slice(5)))
+    expect(keys).toEqual([6, 5, 3, 4, 2, 1])
+  })
   it('sorts numbers of keys as numbers, and what is not due last', () => {
     const list = [make({ key: 'TASK-10' }), make({ key: 'TASK-9', due_at: '2026-01-01' })]
     expect(sorted(list, 'key').map(t => t.key)).toEqual(['TASK-9', 'TASK-10'])

@@ -19,18 +19,26 @@ export const types = [
 const rank = (list: readonly string[], v: string) => list.indexOf(v)
 const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 const number = (key: string) => Number(key.slice(key.lastIndexOf('-') + 1))
+const byPriority = (a: TaskCard, b: TaskCard) => rank(priorities, a.priority) - rank(priorities, b.priority)
+const byDue = (a: TaskCard, b: TaskCard) => text(a.due_at ?? '9', b.due_at ?? '9')
+/** What needs people comes first. */
+const urgency = (t: TaskCard) =>
+  t.blocked && t.status !== 'done' ? -1 : rank(['review', 'in_progress', 'todo', 'backlog', 'done'], t.status)
 
 const orders: Record<string, (a: TaskCard, b: TaskCard) => number> = {
   position: (a, b) => text(a.position, b.position),
   key: (a, b) => number(a.key) - number(b.key),
   title: (a, b) => a.title.localeCompare(b.title),
-  status: (a, b) => rank(statuses, a.status) - rank(statuses, b.status),
-  priority: (a, b) => rank(priorities, a.priority) - rank(priorities, b.priority),
+  status: (a, b) => urgency(a) - urgency(b) || byPriority(a, b) || byDue(a, b),
+  priority: byPriority,
   age: (a, b) => text(b.moved_at, a.moved_at),
-  due: (a, b) => text(a.due_at ?? '9', b.due_at ?? '9'),
+  due: byDue,
 }
 
-/** Sorts tasks for the table. A leading minus reverses the order; ties keep the board order. */
+/**
+ * Sorts tasks for the table. By status, blocked ones come first and done ones last, each by priority and due time. A
+ * leading minus reverses the order; ties keep the board order.
+ */
 export function sorted(tasks: readonly TaskCard[], by: string): TaskCard[] {
   const turn = by.startsWith('-') ? -1 : 1
   const order = orders[by.replace(/^-/, '')] ?? orders.position

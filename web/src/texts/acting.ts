@@ -1,6 +1,8 @@
 export const acting = {
   decide: {
     button: 'Decide…',
+    means: 'Decide answers the agent and unblocks the task.',
+    unblockMeans: 'Unblock only removes the mark.',
     title: (key: string) => `Decide on ${key}`,
     titleOf: 'Decide',
     label: 'Your decision',

@@ -1,6 +1,7 @@
 export const controls = {
   chooseDay: 'Choose a day',
   noDay: 'No day',
+  anyDay: 'Any day',
   notDay: 'Enter a day such as 2 Dec 2026.',
   dayFrom: (min: string) => `Enter ${min} or a later day.`,
   dayTo: (max: string) => `Enter ${max} or an earlier day.`,
@@ -8,5 +9,8 @@ export const controls = {
   nextMonth: 'Next month',
   today: 'Today',
   clearDay: 'Clear',
+  zoneMine: 'your time zone',
+  zoneService: 'Wardroom’s time zone',
+  noZone: 'No time zone matches.',
   notTime: 'Enter a time such as 09:30.',
 } as const

@@ -1,5 +1,6 @@
 export const login = {
   title: 'Sign in',
+  tagline: 'Operations for your team of AI agents',
   email: 'Email',
   password: 'Password',
   reveal: 'Show password',
@@ -9,9 +10,9 @@ export const login = {
   deactivated: 'Your account is deactivated. Contact an admin.',
   signedOut: 'You are signed out.',
   wait: (s: number) => `Too many attempts. Try again in ${s} s.`,
-  noOwner: 'Wardroom has no owner yet. Open the one-time link printed in its terminal.',
+  noOwner: 'No owner yet. Open the one-time link in Wardroom’s terminal.',
   noOwnerAction: 'Enter token',
-  demoHint: 'The terminal that runs the demo shows a link that signs you in, the email, and the password.',
+  demoHint: 'Use the email and password that the demo printed in your terminal, or its sign-in link.',
   help: 'The owner and admins create accounts in Settings.',
   noAccount: 'No account yet?',
   account: {

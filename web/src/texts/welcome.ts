@@ -7,9 +7,10 @@ export const welcome = {
     doctor: 'Check the connection',
     found: 'Review the runtime',
     accounts: 'Create agent accounts',
-    standup: 'Schedule the daily standup',
+    standup: 'Schedule daily standup',
     end: 'Summary',
   } as Record<string, string>,
+  stepOf: (n: number, of: number) => `Step ${n} of ${of}`,
   stepNames: 'Steps',
   stepsWhat: 'the first steps',
   state: { done: 'Done', open: 'To do', unknown: 'Unknown' },
@@ -22,7 +23,7 @@ export const welcome = {
     unhealthy: 'The last check found a problem',
     noAgents: 'No agents in the runtime yet',
     missing: (n: number, of: number) => `${n} of ${of} agents ${n === 1 ? 'has' : 'have'} no account`,
-    noJob: 'No standup job in the runtime',
+    noJob: 'Not scheduled yet',
   },
   left: {
     label: 'First steps',
@@ -37,7 +38,6 @@ export const welcome = {
   connect: {
     text: 'Enter the gateway’s address and token. The token is stored encrypted and never shown again.',
     waiting: 'This page updates as soon as the gateway connects.',
-    set: 'Gateway configured',
     scopes:
       'To create the daily standup job here, request this scope in Wardroom’s environment and restart Wardroom. You can remove it afterwards:',
   },
@@ -57,7 +57,6 @@ export const welcome = {
   },
   accounts: {
     text: 'Agents need an account to take part in standups and work on tasks.',
-    all: 'Every agent in the runtime has an account.',
     choose: 'Create accounts for',
     create: (n: number) => (n === 1 ? 'Create 1 account' : `Create ${n} accounts`),
     failed: (name: string) => `Couldn’t create an account for ${name}:`,
@@ -67,13 +66,8 @@ export const welcome = {
     has: 'Has an account',
   },
   standup: {
-    text: 'A job in the runtime starts the standup at the same time each day.',
-    time: 'Time',
-    days: 'Days',
-    weekdays: 'Weekdays',
-    everyDay: 'Every day',
-    zone: 'Time zone',
-    create: 'Create job',
+    text: 'At this time your agents report, and you find a summary in Standups.',
+    create: 'Schedule standup',
     there: 'Job created',
     nextRuns: 'Next run',
     never: 'The job is off.',

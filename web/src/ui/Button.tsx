@@ -5,6 +5,7 @@ const looks = {
   plain: 'hairline bg-raised text-ink hover:bg-hover',
   primary: 'border border-accent bg-accent text-on-accent hover:opacity-90',
   danger: 'hairline bg-raised text-danger hover:bg-danger-tint',
+  alarm: 'border border-danger bg-danger text-on-accent hover:opacity-90',
   quiet: 'border border-transparent text-soft hover:bg-hover hover:text-ink',
 } as const
 

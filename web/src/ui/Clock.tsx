@@ -1,9 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { configQuery } from '../app/config'
-import { moments } from '../app/format'
+import { moments, shortIn } from '../app/format'
 
-/** A time of day in the local time zone. The tooltip has the full time in the local and the server's time zone. */
-export function Clock({ at, children, className }: { at: string; children: string; className?: string }) {
+interface Props {
+  at: string
+  /** A time zone of its own, such as that of a job. The tooltip has it instead of the server's. */
+  zone?: string | undefined
+  /** The text; by default, the day and the time. */
+  children?: string
+  className?: string
+}
+
+/** A time in the local time zone. The tooltip has the full time in the local zone and in the other one. */
+export function Clock({ at, zone, children, className }: Props) {
   const cache = useQueryClient()
   return (
     <time
@@ -11,10 +20,10 @@ export function Clock({ at, children, className }: { at: string; children: strin
       dateTime={at}
       onPointerEnter={e => {
         const config = cache.getQueryData<{ timezone: string }>(configQuery.queryKey)
-        e.currentTarget.title = moments(at, config?.timezone)
+        e.currentTarget.title = moments(at, zone ?? config?.timezone)
       }}
     >
-      {children}
+      {children ?? shortIn(at)}
     </time>
   )
 }

@@ -54,7 +54,7 @@ export function DayField({ value, onPick, min = '2000-01-01', max = '9999-12-31'
           e.preventDefault()
           setOpen(true)
         }}
-        placeholder={controls.noDay}
+        placeholder={field.placeholder ?? controls.noDay}
         spellCheck={false}
         value={typed ?? dayText(value)}
       />

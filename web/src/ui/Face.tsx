@@ -1,6 +1,7 @@
 import { type Hue, hueOf, initialsOf } from './hue'
 
-const grounds: Record<Hue, string> = {
+/** The background in an agent's color. */
+export const grounds: Record<Hue, string> = {
   1: 'bg-hue-1',
   2: 'bg-hue-2',
   3: 'bg-hue-3',

@@ -115,6 +115,7 @@ export function Select({ choices, value, defaultValue, onChange, name, required,
   const [own, setOwn] = useState(defaultValue ?? choices[0]?.value ?? '')
   const [open, setOpen] = useState(false)
   const at = value ?? own
+  const chosen = choices.find(c => c.value === at)
   const pick = (next: string) => {
     if (next === at) return
     setOwn(next)
@@ -131,7 +132,7 @@ export function Select({ choices, value, defaultValue, onChange, name, required,
           aria-expanded={open}
           aria-haspopup="listbox"
           aria-required={required}
-          className={`${inputClass} flex h-8 items-center gap-1 pr-1.5 text-left pointer-coarse:h-10`}
+          className={`${inputClass} flex h-8 items-center gap-1.5 pr-1.5 text-left pointer-coarse:h-10`}
           data-value={at}
           disabled={disabled}
           onClick={() => setOpen(!open)}
@@ -141,7 +142,8 @@ export function Select({ choices, value, defaultValue, onChange, name, required,
           role="combobox"
           type="button"
         >
-          <bdi className="min-w-0 grow truncate">{choices.find(c => c.value === at)?.label ?? at}</bdi>
+          {chosen?.mark}
+          <bdi className="min-w-0 grow truncate">{chosen?.label ?? at}</bdi>
           <Icon className="text-soft" name="chevron" />
         </button>
         {name && <FormValue name={name} onFocus={() => trigger.current?.focus()} required={required} value={at} />}

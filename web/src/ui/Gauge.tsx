@@ -1,22 +1,22 @@
-/** A bar with its number. Unknown values have no bar. */
+/** A bar with its number, which can be above 100%. Unknown values have no bar. */
 export function Gauge({ value, of, label }: { value: number | null; of: number | null; label: string }) {
   if (value === null || of === null || of <= 0) return <span className="text-soft text-xs">unknown</span>
-  const part = Math.min(1, value / of)
-  const tone = part > 0.9 ? 'fill-danger' : part > 0.75 ? 'fill-attention' : 'fill-line-strong'
+  const part = value / of
+  const tone = part >= 1 ? 'fill-danger' : part >= 0.8 ? 'fill-attention' : 'fill-line-strong'
   return (
     <span className="inline-flex items-center gap-1.5">
       <svg
-        aria-label={`${label}: ${Math.round(part * 100)} %`}
+        aria-label={`${label}: ${Math.round(part * 100)}%`}
         className="h-1.5 w-14 rounded-sm"
         preserveAspectRatio="none"
         role="img"
         viewBox="0 0 100 6"
       >
         <rect className="fill-hover" height="6" width="100" />
-        <rect className={tone} height="6" width={part * 100} />
+        <rect className={tone} height="6" width={Math.min(1, part) * 100} />
       </svg>
       <span aria-hidden="true" className="text-soft text-xs">
-        {Math.round(part * 100)} %
+        {Math.round(part * 100)}%
       </span>
     </span>
   )

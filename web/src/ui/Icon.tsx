@@ -37,8 +37,15 @@ const shapes = {
   keyboard: 'M1.5 4h13v8h-13zM4 6.500h.01M6.7 6.500h.01M9.3 6.500h.01M12 6.500h.01M5 9.500h6',
   board: 'M2.5 3h3.200v10H2.500zM6.9 3h3.200v10H6.900zM11.3 3h2.200v10h-2.200z',
   table: 'M2.5 3h11v10h-11zM2.5 6.300h11M2.5 9.700h11M6 6.300V13',
+  equal: 'M3.5 6h9M3.5 10h9',
+  flag: 'M4 14V2.500h8.500l-2 3 2 3H4',
+  bookmark: 'M4 2.500h8v11l-4-3-4 3z',
+  log: 'M3 4h.01M6 4h7.500M3 8h.01M6 8h7.500M3 12h.01M6 12h7.500',
   sleep: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12M5.5 8h5',
-  pulse: 'M8 10.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5M8 9a1 1 0 1 0 0-2 1 1 0 0 0 0 2',
+  pulse: 'M8 8h.01',
+  play: 'M5 3.200v9.600L12.500 8z',
+  stop: 'M4.500 4.500h7v7h-7z',
+  pause: 'M5.500 3.500v9M10.500 3.500v9',
   off: 'M8 13a5 5 0 1 0 0-10 5 5 0 0 0 0 10',
   copy: 'M5.5 5.500h8v8h-8zM10.5 5.500v-3h-8v8h3',
   archive: 'M2 3h12v3H2zM3 6v7h10V6M6.5 8.500h3',
@@ -48,6 +55,9 @@ const shapes = {
   pencil: 'M3 13l.6-2.8L10.8 3l2.2 2.200L5.8 12.400zM9.3 4.500l2.2 2.2',
   filter: 'M2 3.500h12L9.5 9v4l-3-1.500V9z',
 } as const
+
+/** The diameters of the dots in icons that are made of dots. */
+const dots: Partial<Record<IconName, number>> = { more: 2.4, pulse: 8 }
 
 export type IconName = keyof typeof shapes
 
@@ -62,7 +72,7 @@ export function Icon({ name, className = '' }: { name: IconName; className?: str
       stroke="currentColor"
       strokeLinecap="round"
       strokeLinejoin="round"
-      strokeWidth={name === 'more' ? 2.4 : 1.5}
+      strokeWidth={dots[name] ?? 1.5}
       viewBox="0 0 16 16"
     >
       <path d={shapes[name]} />

@@ -1,19 +1,19 @@
 import { Menu as Base } from '@base-ui/react/menu'
-import type { ReactElement } from 'react'
+import type { ReactElement, ReactNode } from 'react'
 import { Icon, type IconName } from './Icon'
 import { popupClass } from './popup'
 
 export interface MenuItem {
   id: string
   label: string
+  /** What the item does, below its label. */
+  help?: string
   icon?: IconName
   danger?: boolean
   checked?: boolean
   disabled?: boolean
   onSelect: () => void
 }
-
-export const menuClass = `${popupClass} max-h-[70vh] min-w-44`
 
 export interface MenuGroup {
   label?: string
@@ -34,14 +34,41 @@ export function Menu({ trigger, groups, align = 'end', open = false }: MenuProps
   return (
     <Base.Root defaultOpen={open} modal={false}>
       <Base.Trigger render={trigger} />
-      <Base.Portal>
-        <Base.Positioner align={align} className="z-50 outline-none" sideOffset={4}>
-          <Base.Popup className={menuClass}>
-            <Groups of={groups} />
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
+      <MenuPopup align={align}>
+        <Groups of={groups} />
+      </MenuPopup>
     </Base.Root>
+  )
+}
+
+/** The popup of a menu: beside its button, or a sheet at the bottom of a phone. */
+export function MenuPopup({
+  anchor,
+  align,
+  children,
+}: {
+  /** The button, unless the menu has a trigger. */
+  anchor?: HTMLElement
+  align: 'start' | 'end'
+  children: ReactNode
+}) {
+  return (
+    <Base.Portal>
+      <Base.Backdrop className="fixed inset-0 z-50 bg-shade md:hidden" />
+      <Base.Positioner
+        align={align}
+        className="z-50 outline-none max-md:fixed! max-md:inset-x-0! max-md:top-auto! max-md:bottom-0! max-md:transform-none!"
+        sideOffset={4}
+        {...(anchor ? { anchor } : {})}
+      >
+        <Base.Popup
+          className={`${popupClass} max-h-[70vh] min-w-44 max-md:rounded-b-none max-md:py-2 max-md:pb-[calc(0.5rem+env(safe-area-inset-bottom))]`}
+          {...(anchor ? { finalFocus: () => anchor } : {})}
+        >
+          {children}
+        </Base.Popup>
+      </Base.Positioner>
+    </Base.Portal>
   )
 }
 
@@ -54,12 +81,15 @@ export function Groups({ of }: { of: readonly MenuGroup[] | (() => readonly Menu
       {group.items.map(item => (
         <Base.Item
           key={item.id}
-          className={`flex h-8 select-none items-center gap-2 px-3 outline-none data-disabled:opacity-50 data-highlighted:bg-hover pointer-coarse:h-10 ${item.danger ? 'text-danger' : ''}`}
+          className={`flex min-h-8 select-none items-center gap-2 px-3 outline-none data-disabled:opacity-50 data-highlighted:bg-hover max-md:min-h-11 pointer-coarse:min-h-11 ${item.danger ? 'text-danger' : ''}`}
           disabled={item.disabled ?? false}
           onClick={item.onSelect}
         >
           {item.icon ? <Icon name={item.icon} /> : <span className="w-4" />}
-          <span className="grow">{item.label}</span>
+          <span className="grow">
+            {item.label}
+            {item.help && <span className="block pb-1 text-soft text-xs">{item.help}</span>}
+          </span>
           {item.checked && <Icon name="check" />}
         </Base.Item>
       ))}

@@ -1,23 +1,13 @@
 import { type ReactNode, useRef } from 'react'
 import { type Sides, useEdges } from './useEdges'
 
-/** Shadows at the sides where content is cut off. */
+/** Fades at the sides where content is cut off. */
 export function Edges({ of }: { of: Sides }) {
-  const side = 'pointer-events-none absolute inset-y-0 z-30 w-5'
+  const side = 'pointer-events-none absolute inset-y-0 z-30 w-3'
   return (
     <>
-      {of.left && (
-        <span
-          className={`${side} left-0 border-line-strong border-l bg-linear-to-r from-shade to-transparent`}
-          data-more="left"
-        />
-      )}
-      {of.right && (
-        <span
-          className={`${side} right-0 border-line-strong border-r bg-linear-to-l from-shade to-transparent`}
-          data-more="right"
-        />
-      )}
+      {of.left && <span className={`${side} left-0 bg-linear-to-r from-ground to-transparent`} data-more="left" />}
+      {of.right && <span className={`${side} right-0 bg-linear-to-l from-ground to-transparent`} data-more="right" />}
     </>
   )
 }

@@ -51,6 +51,7 @@ export function SelectList({ anchor, id, label, choices, value, onPick, onClose 
                   value={c.value}
                 >
                   <span className="w-4 shrink-0 text-accent">{c.value === value && <Icon name="check" />}</span>
+                  {c.mark}
                   <Base.ItemText className="truncate" render={<bdi />}>
                     {c.label}
                   </Base.ItemText>

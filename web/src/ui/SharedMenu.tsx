@@ -1,7 +1,7 @@
 import { Menu as Base } from '@base-ui/react/menu'
 import { type ReactNode, useCallback, useState } from 'react'
 import { IconButton } from './Button'
-import { Groups, type MenuGroup, menuClass } from './Menu'
+import { Groups, type MenuGroup, MenuPopup } from './Menu'
 
 export type OpenMenu = (anchor: HTMLElement, groups: () => readonly MenuGroup[]) => void
 
@@ -15,13 +15,9 @@ export function useSharedMenu(): [OpenMenu, ReactNode] {
   }, [])
   const menu = at && (
     <Base.Root modal={false} onOpenChange={setOpen} open={open}>
-      <Base.Portal>
-        <Base.Positioner align="end" anchor={at.anchor} className="z-50 outline-none" sideOffset={4}>
-          <Base.Popup className={menuClass} finalFocus={() => at.anchor}>
-            <Groups of={at.groups} />
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
+      <MenuPopup align="end" anchor={at.anchor}>
+        <Groups of={at.groups} />
+      </MenuPopup>
     </Base.Root>
   )
   return [show, menu]
@@ -40,7 +36,7 @@ export function MenuButton({
   return (
     <IconButton
       aria-haspopup="menu"
-      className="h-6! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!"
+      className="h-[24px]! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!"
       icon="more"
       label={label}
       onClick={e => onMenu(e.currentTarget, groups)}

@@ -15,10 +15,13 @@ const tones: Record<Tone, { icon: IconName; text: string; tint: string }> = {
   done: { icon: 'check', text: 'text-active', tint: 'bg-active-tint' },
 }
 
+/** Returns the class of the text color of a tone. */
+export const toneText = (tone: Tone): string => tones[tone].text
+
 interface Props {
   tone: Tone
   icon?: IconName
-  children: ReactNode
+  children?: ReactNode
   title?: string
 }
 
@@ -28,7 +31,11 @@ export function State({ tone, icon, children, title }: Props) {
   return (
     // Aligned on the text's baseline, to sit beside other text.
     <span className={`inline-flex items-baseline gap-1 whitespace-nowrap ${t.text}`} title={title}>
-      <Icon className="size-3.5 self-center" name={icon ?? t.icon} />
+      {/* The pulse is a dot in the middle of its square. */}
+      <Icon
+        className={`size-3.5 self-center ${(icon ?? t.icon) === 'pulse' ? '-mx-0.75' : ''}`}
+        name={icon ?? t.icon}
+      />
       {children}
     </span>
   )

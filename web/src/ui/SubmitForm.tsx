@@ -14,10 +14,12 @@ interface ActionsProps {
   children?: ReactNode
 }
 
-/** The buttons at the end of a form. */
+/** The buttons at the end of a form. In a dialog they stay in view while the fields scroll. */
 export function FormActions({ submit, look = 'primary', onCancel, className = '', children, ...rest }: ActionsProps) {
   return (
-    <div className={`flex flex-wrap justify-end gap-2 ${className}`}>
+    <div
+      className={`flex flex-wrap justify-end gap-2 in-[[role=dialog]]:sticky in-[[role=dialog]]:-bottom-4 in-[[role=dialog]]:-mx-4 in-[[role=dialog]]:-mb-4 in-[[role=dialog]]:border-line in-[[role=dialog]]:border-t in-[[role=dialog]]:bg-raised in-[[role=dialog]]:px-4 in-[[role=dialog]]:py-3 ${className}`}
+    >
       <Button look="quiet" onClick={onCancel}>
         {texts.ui.cancel}
       </Button>

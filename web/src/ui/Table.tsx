@@ -3,13 +3,17 @@ import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState }
 import { useDrawn } from '../app/idle'
 import { useKeys } from '../app/keys'
 import { texts } from '../texts'
+import { Button } from './Button'
 import { Icon } from './Icon'
+import { Menu } from './Menu'
 import { Edges } from './Scroller'
 import { useEdges, useNarrow } from './useEdges'
 
 export interface TableColumn<T> {
   id: string
   label: string
+  /** The label in a card, if another. */
+  cardLabel?: string
   /** A CSS grid track, such as 6rem or minmax(12rem,1fr). */
   width: string
   /** The sort key. A second click on the header sorts in reverse, with a leading minus. */
@@ -17,9 +21,11 @@ export interface TableColumn<T> {
   cell: (row: T) => ReactNode
   /**
    * Where the cell goes when rows become cards: `head` beside the name, `line` on its own line, `plain` without its
-   * label, `none` hidden. By default it is listed with its label.
+   * label, `none` hidden. By default it is listed with its label. The `name`, by default the first cell, opens the row.
    */
-  card?: 'head' | 'line' | 'plain' | 'none'
+  card?: 'name' | 'head' | 'line' | 'plain' | 'none'
+  /** Whether the cells are numbers, which are aligned on the right. */
+  number?: true
 }
 
 interface Props<T> {
@@ -35,9 +41,10 @@ interface Props<T> {
   onSelect?: (row: T) => void
   sort?: string
   onSort?: (sort: string) => void
+  /** The height of a row in px, if it has more than one line. */
+  height?: number
 }
 
-const height = 30
 /** Estimated height of a card before it is measured. */
 const cardHeight = 76
 /** Below this width, in px, rows become cards. */
@@ -64,10 +71,12 @@ export function Table<T>({
   onSelect,
   sort,
   onSort,
+  height = 30,
 }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null)
   const edges = useEdges(scroller)
   const cards = useNarrow(scroller, narrow)
+  const [selecting, setSelecting] = useState(false)
   const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
   const drawn = useDrawn()
   const list = useVirtualizer({
@@ -103,10 +112,21 @@ export function Table<T>({
   }, [current])
   const template = { gridTemplateColumns: [...(onSelect ? ['2.25rem'] : []), ...columns.map(c => c.width)].join(' ') }
   const least = cards ? {} : { minWidth: leastWidth(columns, onSelect ? 2.25 : 0) }
+  const named = columns.find(c => c.card === 'name') ?? columns[0]
   const shown = cards ? columns.filter(c => c.card !== 'none') : columns
   const swiped = edges.left || edges.right
   return (
     <div className="relative flex min-h-0 grow flex-col">
+      {cards && onSort && (
+        <div className="flex shrink-0 justify-between border-line border-b px-3 py-1">
+          <SortMenu columns={columns} onSort={onSort} sort={sort} />
+          {onSelect && (
+            <Button aria-pressed={selecting} className="-mr-2.5" look="quiet" onClick={() => setSelecting(!selecting)}>
+              {texts.tasks.selectSome}
+            </Button>
+          )}
+        </div>
+      )}
       <div
         ref={scroller}
         className="min-h-0 grow overflow-auto -outline-offset-2"
@@ -117,19 +137,19 @@ export function Table<T>({
           <div
             className={
               cards
-                ? `top-0 z-20 flex flex-wrap bg-panel px-1 text-soft text-xs ${onSort ? 'sticky border-line border-b' : 'sr-only'}`
+                ? 'sr-only'
                 : 'sticky top-0 z-20 grid h-8 items-center border-line border-b bg-panel text-soft text-xs'
             }
             role="row"
             style={cards ? {} : template}
           >
             {onSelect && (
-              <span className={cards ? 'sr-only' : ''} role="columnheader">
+              <span role="columnheader">
                 <span className="sr-only">{words.select}</span>
               </span>
             )}
             {shown.map(c => (
-              <Head key={c.id} column={c} hidden={cards && !(c.sort && onSort)} onSort={onSort} sort={sort} />
+              <Head key={c.id} column={c} onSort={cards ? undefined : onSort} sort={sort} />
             ))}
           </div>
           <div className="relative" role="rowgroup" style={{ height: list.getTotalSize() }}>
@@ -138,7 +158,8 @@ export function Table<T>({
               if (!row) return null
               const id = idOf(row)
               const chosen = selected?.has(id) ?? false
-              const box = onSelect && (
+              // On a phone the boxes would take room from every title.
+              const box = onSelect && (!cards || selecting || (selected && selected.size > 0)) && (
                 <span className={`flex justify-center ${cards ? 'w-6' : ''}`} role="cell">
                   <input
                     aria-label={texts.tasks.select(nameOf(row))}
@@ -151,7 +172,7 @@ export function Table<T>({
               )
               const name = (c: TableColumn<T>) => (
                 <button
-                  className="min-h-[24px] max-w-full truncate text-left hover:underline"
+                  className="min-h-[24px] min-w-0 grow truncate text-left hover:underline"
                   data-task={nameOf(row)}
                   onClick={() => onOpen(row)}
                   type="button"
@@ -177,13 +198,17 @@ export function Table<T>({
                   tabIndex={-1}
                 >
                   {cards ? (
-                    <Card box={box} columns={shown} name={name} row={row} />
+                    <Card box={box} columns={shown} name={name} named={named} row={row} />
                   ) : (
                     <>
                       {box}
-                      {columns.map((c, i) => (
-                        <span key={c.id} className="flex min-w-0 items-center px-2" role="cell">
-                          {i === 0 ? name(c) : c.cell(row)}
+                      {columns.map(c => (
+                        <span
+                          key={c.id}
+                          className={`flex min-w-0 items-center px-2 ${c.number ? 'justify-end' : ''}`}
+                          role="cell"
+                        >
+                          {c === named ? name(c) : c.cell(row)}
                         </span>
                       ))}
                     </>
@@ -203,22 +228,24 @@ export function Table<T>({
 function Card<T>({
   row,
   columns,
+  named,
   name,
   box,
 }: {
   row: T
   columns: readonly TableColumn<T>[]
+  named: TableColumn<T> | undefined
   name: (column: TableColumn<T>) => ReactNode
   box: ReactNode
 }) {
-  const [first, ...others] = columns
+  const others = columns.filter(c => c !== named)
   const isHead = (c: TableColumn<T>) => c.card === 'head' || c.label === ''
   return (
     <>
       <div className="flex min-w-0 items-center gap-2">
         {box}
         <span className="flex min-w-0 grow items-center" role="cell">
-          {first && name(first)}
+          {named && name(named)}
         </span>
         {others.filter(isHead).map(c => (
           <span key={c.id} className="flex shrink-0 items-center" role="cell">
@@ -237,7 +264,7 @@ function Card<T>({
             >
               {c.card ? null : (
                 <span aria-hidden="true" className="shrink-0 text-soft text-xs">
-                  {c.label}
+                  {c.cardLabel ?? c.label}
                 </span>
               )}
               {c.cell(row)}
@@ -248,30 +275,77 @@ function Card<T>({
   )
 }
 
+type Sorted = Pick<TableColumn<never>, 'sort'>
+
+const directionOf = ({ sort: by }: Sorted, sort: string | undefined) =>
+  by && sort === by ? 'ascending' : by && sort === `-${by}` ? 'descending' : undefined
+
+/** Returns the order that choosing a column leads to: its own, or the reverse if the rows have it already. */
+const next = (column: Sorted, sort: string | undefined): string =>
+  directionOf(column, sort) === 'ascending' ? `-${column.sort}` : (column.sort ?? '')
+
+const arrows = { ascending: 'up', descending: 'down' } as const
+
+/** The choice of the order where rows are cards, which have no headers to click. */
+function SortMenu<T>({
+  columns,
+  sort,
+  onSort,
+}: {
+  columns: readonly TableColumn<T>[]
+  sort: string | undefined
+  onSort: (sort: string) => void
+}) {
+  const now = columns.find(c => directionOf(c, sort))
+  const direction = now && directionOf(now, sort)
+  return (
+    <Menu
+      align="start"
+      groups={[
+        {
+          items: columns.flatMap(c => {
+            if (!c.sort) return []
+            const is = directionOf(c, sort)
+            const onSelect = () => onSort(next(c, sort))
+            return { id: c.id, label: c.label, checked: c === now, onSelect, ...(is ? { icon: arrows[is] } : {}) }
+          }),
+        },
+      ]}
+      trigger={
+        <Button className="-ml-2.5" look="quiet" {...(direction ? { icon: arrows[direction] } : {})}>
+          {texts.ui.sortedBy(now?.label)}
+          <Icon className="size-3.5" name="chevron" />
+        </Button>
+      }
+    />
+  )
+}
+
 function Head<T>({
   column,
-  hidden,
   sort,
   onSort,
 }: {
   column: TableColumn<T>
-  /** Only for screen readers: cards have a label beside each value. */
-  hidden: boolean
   sort: string | undefined
   onSort: ((sort: string) => void) | undefined
 }) {
-  const by = column.sort
-  const direction = by && sort === by ? 'ascending' : by && sort === `-${by}` ? 'descending' : undefined
+  const direction = directionOf(column, sort)
   return (
-    <span aria-sort={direction} className={hidden ? 'sr-only' : 'flex px-2'} role="columnheader" tabIndex={-1}>
-      {by && onSort ? (
+    <span
+      aria-sort={direction}
+      className={`flex px-2 ${column.number ? 'justify-end' : ''}`}
+      role="columnheader"
+      tabIndex={-1}
+    >
+      {column.sort && onSort ? (
         <button
           className="flex min-h-[24px] items-center gap-1 hover:text-ink"
-          onClick={() => onSort(direction === 'ascending' ? `-${by}` : by)}
+          onClick={() => onSort(next(column, sort))}
           type="button"
         >
           {column.label}
-          {direction && <Icon className="size-3" name={direction === 'ascending' ? 'up' : 'down'} />}
+          {direction && <Icon className="size-3" name={arrows[direction]} />}
         </button>
       ) : (
         column.label || <span className="sr-only">{texts.app.more}</span>

@@ -34,6 +34,8 @@ export function TimeField({ value, onPick, error, ...field }: Props) {
       onChange={e => {
         setTyped(e.target.value)
         setWrong(undefined)
+        // A time that is complete counts at once.
+        if (/^\d\d:\d\d$/.test(e.target.value) && readTime(e.target.value)) onPick(e.target.value)
       }}
       onKeyDown={e => e.key === 'Enter' && commit()}
       value={typed ?? value}

@@ -59,7 +59,8 @@ export function ToastList() {
   return (
     <Base.Provider limit={3} toastManager={manager}>
       <Base.Portal>
-        <Base.Viewport className="fixed bottom-[calc(4rem+env(safe-area-inset-bottom))] left-3 z-[60] flex w-[calc(100vw-24px)] max-w-sm flex-col gap-2 md:bottom-3">
+        {/* Above the bottom bar of a phone, and above a field for messages. */}
+        <Base.Viewport className="fixed bottom-[calc(4rem+env(safe-area-inset-bottom))] left-3 z-[60] flex w-[calc(100vw-24px)] max-w-sm flex-col gap-2 md:bottom-3 [html:has([data-composer])_&]:bottom-42 md:[html:has([data-composer])_&]:bottom-28">
           <List />
         </Base.Viewport>
       </Base.Portal>

@@ -27,10 +27,18 @@ export function Empty({
   )
 }
 
-/** An error from the server with a retry button. A 403 shows who is allowed instead. */
+/** An error from the server with a retry button. A 403 shows who is allowed instead, a 404 only what is gone. */
 export function Failed({ error, again, what }: { error: unknown; again?: () => void; what?: string }) {
   const problem = asProblem(error)
   if (problem.status === 403) return <NotAllowed detail={problem.detail} />
+  if (problem.status === 404)
+    return (
+      <div role="alert">
+        <Empty icon="search" title={problem.title}>
+          {problem.detail}
+        </Empty>
+      </div>
+    )
   return (
     <div className="mx-auto flex max-w-lg flex-col items-center gap-2 px-4 py-10 text-center" role="alert">
       <Icon className="size-6 text-danger" name="error" />

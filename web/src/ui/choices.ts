@@ -1,6 +1,10 @@
+import type { ReactNode } from 'react'
+
 export interface Choice {
   value: string
   label: string
+  /** An icon or a face before the label. */
+  mark?: ReactNode
 }
 
 /**

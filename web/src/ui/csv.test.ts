@@ -10,6 +10,7 @@ describe('a table for a spreadsheet', () => {
     ['=HYPERLINK("x")', '"\'=HYPERLINK(""x"")"'],
     ['@cmd', "'@cmd"],
     ['-1+1', "'-1+1"],
+    ['-0.5', '-0.5'],
     ['two\nlines', '"two\nlines"'],
     // Cell separators in other locales.
     ['a;=1+1', "a;'=1+1"],

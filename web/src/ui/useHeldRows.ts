@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 
 const own = new Set<string>()
 
-/** Marks a row as created by this user, so that it shows at once. */
+/** Marks a row as already shown or as created by this user, so that it shows at once. */
 export const noteOwn = (id: string): void => void own.add(id)
 
 /**

@@ -4,9 +4,9 @@ import { texts } from '../texts'
 
 const words = texts.tasks.keys
 
-/** Keyboard navigation for a list of links: j and k move, o opens the focused one. */
-export function useLinkKeys(box: RefObject<HTMLElement | null>): void {
-  const links = () => [...(box.current?.querySelectorAll<HTMLElement>('a[href]') ?? [])]
+/** Keyboard navigation for the links that match a selector: j and k move, o opens the focused one. */
+export function useLinkKeys(box: RefObject<HTMLElement | null>, selector: string): void {
+  const links = () => [...(box.current?.querySelectorAll<HTMLElement>(selector) ?? [])]
   const at = (all: readonly HTMLElement[]) => all.findIndex(a => a.contains(document.activeElement))
   const go = (by: number) => {
     const all = links()

@@ -1,8 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { newKey } from '../api/client'
 import { asProblem } from '../api/problem'
-import { emailOf, useCreateAgent } from '../settings/AgentAccount'
+import { emailOf, newAgent, useCreateAgent } from '../settings/AgentAccount'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
 import { Button } from '../ui/Button'
@@ -28,10 +27,7 @@ export function Accounts({ known }: { known: Known }) {
     const problems = new Map<string, string>()
     for (const a of chosen) {
       try {
-        await create.mutateAsync({
-          of: { agentId: a.agent_id, name: a.name, email: emailOf(a.agent_id) },
-          key: newKey(),
-        })
+        await create.mutateAsync(newAgent(a.agent_id, a.name))
       } catch (err) {
         problems.set(a.name, asProblem(err).message)
       }
@@ -67,16 +63,16 @@ export function Accounts({ known }: { known: Known }) {
         </fieldset>
       )}
       {having.length > 0 && (
-        <ul className="flex flex-col gap-1">
+        <ul className="grid w-fit grid-cols-[auto_auto] gap-x-4 gap-y-1">
           {having.map(a => (
-            <li className="flex flex-wrap items-center gap-x-1.5" key={a.agent_id}>
+            <li className="col-span-2 grid grid-cols-subgrid items-center" key={a.agent_id}>
               <AgentName id={a.agent_id} name={a.name} /> <State tone="done">{words.has}</State>
             </li>
           ))}
         </ul>
       )}
-      {missing.length === 0 && connected && agents && (
-        <p>{standing('accounts', known).is === 'done' ? words.all : words.nobody}</p>
+      {missing.length === 0 && connected && agents && standing('accounts', known).is !== 'done' && (
+        <p>{words.nobody}</p>
       )}
       {gateway && !connected && (
         <p>

@@ -5,7 +5,6 @@ import { GatewaySettings } from '../settings/GatewaySettings'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
-import { State } from '../ui/State'
 import { Skeleton } from '../ui/Views'
 
 const words = welcome.connect
@@ -17,16 +16,7 @@ export function Connect({ gateway }: { gateway: Schemas['GatewayStatus'] | undef
   const none = gateway.state === 'not_configured'
   return (
     <>
-      {none ? (
-        <p>{words.text}</p>
-      ) : (
-        <>
-          <p>
-            <State tone="active">{words.set}</State>
-          </p>
-          <Connection of={gateway} />
-        </>
-      )}
+      {none ? <p>{words.text}</p> : <Connection of={gateway} />}
       {gateway.connected_at === null && <GatewaySettings />}
       {none && (
         <div className="flex flex-col gap-2">

@@ -21,7 +21,7 @@ const welcomeRoute = getRouteApi('/frame/welcome')
 export function WelcomePage() {
   useTitle(words.title)
   return (
-    <div className="mx-auto max-w-5xl px-3 pt-4 pb-12 md:px-5">
+    <div className="max-w-page px-3 pt-4 pb-12">
       <h2 className="sr-only">{words.title}</h2>
       <p className="mb-4 max-w-2xl text-soft">{words.intro}</p>
       <ForLeads>
@@ -67,7 +67,7 @@ function Mark({ of }: { of: Standing }) {
 
 function List({ at, known }: { at: Step; known: Known }) {
   return (
-    <nav aria-label={words.stepNames} className="shrink-0 md:w-72">
+    <nav aria-label={words.stepNames} className="shrink-0 max-md:hidden md:w-80">
       <ol className="flex flex-col gap-0.5">
         {steps.map((s, i) => (
           <li key={s}>
@@ -114,9 +114,19 @@ function Pane({ step, known, done }: { step: Step; known: Known; done: ReadonlyS
   const go = (to: Step) => void navigate({ search: { step: to } })
   return (
     <section aria-label={words.steps[step]} className="hairline flex min-w-0 grow flex-col gap-4 rounded-md p-4">
-      <h3 className="font-semibold text-base outline-none" ref={heading} tabIndex={-1}>
-        {words.steps[step]}
-      </h3>
+      <div>
+        <div className="mb-1 md:hidden">
+          <div aria-hidden="true" className="mb-2 flex gap-1">
+            {steps.map((s, i) => (
+              <span key={s} className={`h-1 grow rounded-sm ${i <= steps.indexOf(step) ? 'bg-accent' : 'bg-hover'}`} />
+            ))}
+          </div>
+          <p className="text-soft text-xs">{words.stepOf(steps.indexOf(step) + 1, steps.length)}</p>
+        </div>
+        <h3 className="font-semibold text-base outline-none" ref={heading} tabIndex={-1}>
+          {words.steps[step]}
+        </h3>
+      </div>
       {step === 'end' ? (
         <End known={known} />
       ) : (

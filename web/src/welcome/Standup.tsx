@@ -2,9 +2,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
-import { useZone } from '../app/config'
-import { moment } from '../app/format'
+import { moment, myZone } from '../app/format'
 import { queries } from '../app/queries'
+import { Times } from '../schedules/Times'
 import { Command, Note, Refusal, refused } from '../settings/Bits'
 import { useMakeKey } from '../settings/Keys'
 import { jobsQuery, scheduleQuery } from '../settings/queries'
@@ -12,14 +12,13 @@ import { Secret } from '../settings/Secret'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
 import { Button } from '../ui/Button'
-import { Field, Select } from '../ui/Field'
+import { Field } from '../ui/Field'
 import { State } from '../ui/State'
 import { SubmitForm } from '../ui/SubmitForm'
-import { TimeField } from '../ui/TimeField'
 import { Answer } from '../ui/Views'
 import { adminScope } from './Connect'
 import { NotConnected } from './NotConnected'
-import { cronAt, type Known, standupJob } from './steps'
+import { type Known, standupJob } from './steps'
 
 const words = welcome.standup
 
@@ -36,8 +35,8 @@ export function Standup({ known }: { known: Known }) {
 
 function Form({ scopes }: { scopes: readonly string[] }) {
   const cache = useQueryClient()
-  const zone = useZone()
-  const [time, setTime] = useState('09:00')
+  const [expr, setExpr] = useState('0 9 * * 1-5')
+  const [zone, setZone] = useState(myZone)
   const set = useMutation({
     mutationFn: (body: Schemas['StandupPlan']) => take(api.POST('/api/v1/standups/schedule', { body })),
     onSuccess: next => {
@@ -52,39 +51,19 @@ function Form({ scopes }: { scopes: readonly string[] }) {
     <SubmitForm
       className="max-w-md gap-3"
       onSend={text => {
-        const expr = cronAt(text('time'), text('days'))
-        if (!expr) return
         const url = text('url')
-        set.mutate({ expr, timezone: text('zone'), ...(url ? { service_url: url } : {}) })
+        set.mutate({ expr, timezone: zone, ...(url ? { service_url: url } : {}) })
       }}
     >
-      <div className="grid grid-cols-2 gap-3">
-        <TimeField
-          error={refused(set.error, 'expr')}
-          label={words.time}
-          name="time"
-          onPick={setTime}
-          required
-          value={time}
-        />
-        <Select
-          choices={[
-            { value: '1-5', label: words.weekdays },
-            { value: '*', label: words.everyDay },
-          ]}
-          label={words.days}
-          name="days"
-        />
-      </div>
-      <Field
-        key={zone}
-        defaultValue={zone}
-        error={refused(set.error, 'timezone')}
-        help={settings.teams.timezoneHelp}
-        label={words.zone}
-        name="zone"
-        required
-        spellCheck={false}
+      <Times
+        errors={{ expr: refused(set.error, 'expr'), zone: refused(set.error, 'timezone') }}
+        expr={expr}
+        onChange={next => {
+          setExpr(next.expr)
+          setZone(next.zone)
+        }}
+        once=""
+        zone={zone}
       />
       {address !== undefined && (
         <Field

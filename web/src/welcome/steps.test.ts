@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { beside, cronAt, doneSteps, firstOpen, type Known, standing, stepsLeft, tasks, withoutAccount } from './steps'
+import { beside, doneSteps, firstOpen, type Known, standing, stepsLeft, tasks, withoutAccount } from './steps'
 
 type Agents = NonNullable<Known['agents']>
 const agent = (agent_id: string, in_runtime: boolean | null, account: boolean): Agents[number] =>
@@ -123,13 +123,4 @@ describe('the way back to the first steps', () => {
       stepsLeft({ ...none, gateway: gateway(null, { last_seen_at: '2026-11-20T08:00:00Z' }), agents: [] }),
     ).toEqual([])
   })
-})
-
-describe('the time of a job', () => {
-  it.each([
-    ['09:00', '1-5', '0 9 * * 1-5'],
-    ['23:59', '*', '59 23 * * *'],
-    ['24:00', '*', null],
-    ['', '*', null],
-  ])('%s on %s is %s', (time, days, want) => expect(cronAt(time, days)).toBe(want))
 })

@@ -104,9 +104,3 @@ export const firstOpen = (done: ReadonlySet<Step>): Step => steps.find(s => s ==
 
 /** Returns the next or previous step. */
 export const beside = (step: Step, by: 1 | -1): Step | undefined => steps[steps.indexOf(step) + by]
-
-/** Returns the cron expression for a time of day, or null if it is invalid. */
-export function cronAt(time: string, days: string): string | null {
-  const found = /^([01]\d|2[0-3]):([0-5]\d)/.exec(time)
-  return found ? `${Number(found[2])} ${Number(found[1])} * * ${days}` : null
-}

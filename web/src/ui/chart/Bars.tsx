@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useId, useMemo, useRef, useState } from 'react'
-import { type Look, Swatch, Textures } from './looks'
+import { type Look, Part, Swatch, Textures } from './looks'
 import { labelStep, part, reach, stack, ticks } from './scale'
 import { useWidth } from './useWidth'
 
@@ -7,6 +7,8 @@ export interface ChartSeries {
   id: string
   label: string
   look: Look
+  /** One or two letters to write on its parts. */
+  mark?: string | undefined
 }
 
 export interface Bar {
@@ -14,6 +16,8 @@ export interface Bar {
   /** The axis label, and the full name. */
   short: string
   long: string
+  /** Says that the bar is still growing. */
+  running?: string | undefined
   /** The value of each series. */
   parts: readonly bigint[]
   /** The formatted values. Empty if the bar lacks that series. */
@@ -31,26 +35,30 @@ interface Props {
   bars: readonly Bar[]
   /** Formats a value for the axis. */
   format: (value: bigint) => string
-  /** The formatted total of each series, for the legend while no bar is selected. */
-  totals: readonly string[]
-  /** The name and total of the whole chart, for the legend while no bar is selected. */
-  whole: { name: string; total: string }
-  flagged: string
+  /** A value to compare the bars with, such as a limit. */
+  line?: { value: bigint; label: string } | undefined
 }
 
-const height = 220
-const top = 14
-const bottom = 22
+const height = 250
+const top = 18
+const bottom = 36
 
-/** A stacked bar chart. The pointer or arrow keys select a bar, whose values appear in the legend. */
-export function Bars({ label, help, series, bars, format, totals, whole, flagged }: Props) {
+/** A stacked bar chart. The pointer or arrow keys select a bar, whose values appear beside it. */
+export function Bars({ label, help, series, bars, format, line }: Props) {
   const [box, width] = useWidth<HTMLDivElement>()
   const [at, setAt] = useState<{ focus: number | null; pointer: number | null }>({ focus: null, pointer: null })
   const shown = at.pointer ?? at.focus
   const current = shown === null ? undefined : bars[shown]
   const describe = useId()
+  const scale = useMemo(() => {
+    const { least, most } = reach([...bars.map(b => b.parts), [line?.value ?? 0n]])
+    const marks = ticks(least, most)
+    const left = 10 + 6.5 * Math.max(...marks.map(m => format(m).length))
+    const plot = Math.max(1, width - left - 4)
+    return { marks, left, plot, slot: plot / Math.max(1, bars.length) }
+  }, [bars, width, format, line?.value])
   return (
-    <div ref={box} className="min-w-0">
+    <div ref={box} className="relative min-w-0">
       {width > 0 && (
         <Drawing
           bars={bars}
@@ -58,69 +66,100 @@ export function Bars({ label, help, series, bars, format, totals, whole, flagged
           describedBy={describe}
           format={format}
           label={label}
+          line={line}
           onFocus={focus => setAt(was => ({ ...was, focus }))}
           onPointer={pointer => setAt(was => ({ ...was, pointer }))}
+          scale={scale}
           series={series}
           width={width}
         />
       )}
       <p className="sr-only" id={describe}>
-        {help}
+        {help} {line?.label}
       </p>
-      <div aria-hidden="true" className="flex flex-wrap items-baseline gap-x-3 pt-1 text-sm">
-        <span className="font-medium">{current ? current.long : whole.name}</span>
-        <span data-readout="">{current ? current.total : whole.total}</span>
-        {current?.flag && <span className="text-attention text-xs">{current.flag}</span>}
-      </div>
-      <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(100%,13rem),1fr))] gap-x-4 gap-y-0.5 pt-1 text-xs">
-        {series.map((s, i) => (
-          <li key={s.id} className="flex min-w-0 items-center gap-1.5">
-            <Swatch look={s.look} />
-            <bdi className="min-w-0 truncate text-soft" title={s.label}>
-              {s.label}
-            </bdi>
-            <span className="whitespace-nowrap">{(current ? current.texts[i] : totals[i]) || '–'}</span>
-          </li>
-        ))}
-        {bars.some(b => b.flag) && (
-          <li className="flex min-w-0 items-center gap-1.5 text-attention">
-            <span aria-hidden="true" className="w-3.5 text-center font-semibold">
-              ?
-            </span>
-            {flagged}
-          </li>
-        )}
-      </ul>
+      {current && shown !== null && (
+        <Card bar={current} middle={scale.left + (shown + 0.5) * scale.slot} series={series} width={width} />
+      )}
     </div>
   )
 }
 
-interface DrawingProps extends Pick<Props, 'label' | 'series' | 'bars' | 'format'> {
+/** The values of a bar, on the side where there is more room. Screen readers read the bar's name instead. */
+function Card({
+  bar,
+  middle,
+  width,
+  series,
+}: {
+  bar: Bar
+  middle: number
   width: number
+  series: readonly ChartSeries[]
+}) {
+  const away = 34
+  const side = middle > width / 2 ? { right: width - middle + away } : { left: middle + away }
+  return (
+    <div
+      aria-hidden="true"
+      className="hairline pointer-events-none absolute top-2 z-10 flex flex-col gap-1 rounded-md bg-raised p-2 text-xs shadow-raised"
+      data-readout=""
+      style={{ ...side, maxWidth: Math.max(middle, width - middle) - away }}
+    >
+      <p className="text-soft">{bar.long}</p>
+      <p className="font-semibold text-base">{bar.total}</p>
+      {series
+        .map((s, i) => ({ ...s, text: bar.texts[i] }))
+        .filter(s => s.text)
+        .reverse()
+        .map(s => (
+          <p key={s.id} className="flex min-w-0 items-center gap-1.5">
+            <Swatch look={s.look} />
+            <bdi className="min-w-0 grow truncate">{s.label}</bdi>
+            <span className="pl-2 tabular-nums">{s.text}</span>
+          </p>
+        ))}
+      {bar.flag && <p className="text-attention">{bar.flag}</p>}
+    </div>
+  )
+}
+
+interface DrawingProps extends Pick<Props, 'label' | 'series' | 'bars' | 'format' | 'line'> {
+  width: number
+  scale: { marks: readonly bigint[]; left: number; plot: number; slot: number }
   current: number | null
   describedBy: string
   onFocus: (bar: number | null) => void
   onPointer: (bar: number | null) => void
 }
 
-function Drawing({ width, label, series, bars, format, current, describedBy, onFocus, onPointer }: DrawingProps) {
+function Drawing({
+  width,
+  scale,
+  label,
+  series,
+  bars,
+  format,
+  line,
+  current,
+  describedBy,
+  onFocus,
+  onPointer,
+}: DrawingProps) {
   const id = useId()
   const svg = useRef<SVGSVGElement>(null)
-  const scale = useMemo(() => {
-    const { least, most } = reach(bars.map(b => b.parts))
-    const marks = ticks(least, most)
-    return { marks, low: marks[0] ?? 0n, high: marks.at(-1) ?? 0n }
-  }, [bars])
-  const left = 10 + 6.5 * Math.max(...scale.marks.map(m => format(m).length))
-  const plot = Math.max(1, width - left - 4)
-  const slot = plot / Math.max(1, bars.length)
-  const y = (v: bigint) => top + (1 - part(v, scale.low, scale.high)) * (height - top - bottom)
+  const { marks, left, plot, slot } = scale
+  const y = (v: bigint) => top + (1 - part(v, marks[0] ?? 0n, marks.at(-1) ?? 0n)) * (height - top - bottom)
   const step = labelStep(bars.length, plot, 8 + 6.5 * Math.max(0, ...bars.map(b => b.short.length)))
+  // The labels begin at the first bar, or so that the growing one gets its label.
+  const labeled = bars.at(-1)?.running ? (bars.length - 1) % step : 0
   // The bar in the tab order: the selected one, or the last.
   const entry = current ?? bars.length - 1
   const go = (e: KeyboardEvent<SVGGElement>, i: number) => {
     const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: bars.length - 1 }[e.key]
-    if (e.key === 'Escape') onPointer(null)
+    if (e.key === 'Escape') {
+      onPointer(null)
+      onFocus(null)
+    }
     if (to === undefined) return
     e.preventDefault()
     onPointer(null)
@@ -139,7 +178,7 @@ function Drawing({ width, label, series, bars, format, current, describedBy, onF
       width={width}
     >
       <Textures id={id} looks={series.map(s => s.look)} />
-      <Scale format={format} left={left} marks={scale.marks} width={width} y={y} />
+      <Scale format={format} left={left} marks={marks} width={width} y={y} />
       {bars.map((bar, i) => (
         // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: read as an image; the keys only move between bars
         <g
@@ -163,19 +202,43 @@ function Drawing({ width, label, series, bars, format, current, describedBy, onF
             y={top}
           />
           <Column bar={bar} id={id} series={series} slot={slot} x={left + i * slot} y={y} />
-          {i % step === 0 && (
-            <text
-              className="fill-soft text-xs"
-              textAnchor="middle"
-              x={Math.min(left + (i + 0.5) * slot, width - 3.25 * bar.short.length)}
-              y={height - 6}
-            >
-              {bar.short}
-            </text>
+          {i % step === labeled && (
+            <Label middle={left + (i + 0.5) * slot} texts={[bar.short, bar.running]} width={width} />
           )}
         </g>
       ))}
+      {line && <Line label={line.label} width={width} x={left} y={y(line.value)} />}
     </svg>
+  )
+}
+
+/** A dashed line across the bars. Screen readers read its label in the description of the chart. */
+function Line({ label, x, width, y }: { label: string; x: number; width: number; y: number }) {
+  return (
+    <svg aria-hidden="true" className="pointer-events-none" data-line="" focusable="false">
+      <line className="stroke-attention" strokeDasharray="6 4" x1={x} x2={width} y1={y} y2={y} />
+      <text className="fill-attention text-xs" textAnchor="end" x={width - 4} y={y - 5}>
+        {label}
+      </text>
+    </svg>
+  )
+}
+
+/** The lines below a bar, kept within the chart. */
+function Label({ middle, texts, width }: { middle: number; texts: readonly (string | undefined)[]; width: number }) {
+  return texts.map(
+    (text, line) =>
+      text && (
+        <text
+          key={text}
+          className="fill-soft text-xs"
+          textAnchor="middle"
+          x={Math.min(middle, width - 3.25 * text.length)}
+          y={height - 20 + 14 * line}
+        >
+          {text}
+        </text>
+      ),
   )
 }
 
@@ -223,31 +286,49 @@ function Column({ bar, series, id, x, slot, y }: ColumnProps) {
   const wide = Math.max(1, Math.min(56, slot * (slot < 8 ? 0.9 : 0.75)))
   const stacked = stack(bar.parts)
   const highest = stacked.reduce((most, s) => (s.to > most ? s.to : most), 0n)
+  const middle = x + slot / 2
+  const above = [bar.flag ? '?' : '', bar.total.length * 6.5 < slot ? bar.total : ''].filter(Boolean).join(' ')
   return (
     <>
       {stacked.map(({ from, to }, i) => {
-        if (from === to) return null
+        const of = series[i]
+        if (from === to || !of) return null
         const edge = Math.min(y(from), y(to))
         const size = Math.abs(y(from) - y(to))
         return (
-          <rect
-            key={series[i]?.id}
-            className="stroke-ground"
-            fill={`url(#${id}-${i})`}
-            // At least 1 px, so that every value is visible.
-            height={Math.max(1, size)}
-            strokeWidth={size > 3 ? 0.75 : 0}
-            width={wide}
-            x={x + (slot - wide) / 2}
-            y={size < 1 ? edge - (1 - size) : edge}
-          />
+          <g key={of.id}>
+            <Part
+              // At least 1 px, so that every value is visible.
+              height={Math.max(1, size)}
+              look={of.look}
+              pattern={`${id}-${i}`}
+              strokeWidth={size > 3 ? 0.75 : 0}
+              width={wide}
+              x={middle - wide / 2}
+              y={size < 1 ? edge - (1 - size) : edge}
+            />
+            {of.mark && size >= 15 && wide >= 24 && (
+              <text
+                className="fill-on-hue font-semibold text-[10px] contrast-more:hidden forced-colors:hidden"
+                dominantBaseline="central"
+                textAnchor="middle"
+                x={middle}
+                y={edge + size / 2}
+              >
+                {of.mark}
+              </text>
+            )}
+          </g>
         )
       })}
-      {bar.flag && (
-        <text className="fill-attention font-semibold text-xs" textAnchor="middle" x={x + slot / 2} y={y(highest) - 3}>
-          ?
-        </text>
-      )}
+      <text
+        className={`text-xs ${bar.flag ? 'fill-attention font-semibold' : 'fill-soft'}`}
+        textAnchor="middle"
+        x={middle}
+        y={y(highest) - 5}
+      >
+        {above}
+      </text>
     </>
   )
 }

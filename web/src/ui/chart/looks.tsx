@@ -1,11 +1,13 @@
-import { useId } from 'react'
+import { type SVGProps, useId } from 'react'
 import type { Hue } from '../hue'
 
-/** A series has a color and a pattern, so that color alone is never needed. */
+/** A series has a color, and a pattern that shows with high contrast. */
 export interface Look {
-  /** Null is gray, for "no group" and "all others". */
-  hue: Hue | null
+  /** Null is gray, for "all others"; 0 is light gray, for "no group". */
+  hue: Hue | 0 | null
   pattern: Pattern
+  /** Whether the pattern is always drawn. */
+  striped?: true
 }
 
 /** The lines over the color, in an 8 by 8 square. */
@@ -46,25 +48,8 @@ const strokes: Record<Hue, string> = {
 export const strokeOf = (hue: Hue): string => strokes[hue]
 
 /** Returns the class that fills a shape with a color. */
-export const fillOf = (hue: Hue | null): string => (hue === null ? 'fill-chart-rest' : fills[hue])
-
-function Texture({ look, id }: { look: Look; id: string }) {
-  const lines = patterns[look.pattern]
-  return (
-    <pattern height="8" id={id} patternUnits="userSpaceOnUse" width="8">
-      <rect className={fillOf(look.hue)} height="8" width="8" />
-      {lines && (
-        <path
-          className="stroke-ground"
-          d={lines}
-          fill="none"
-          strokeOpacity={0.7}
-          strokeWidth={look.pattern === 3 ? 2.5 : 1.25}
-        />
-      )}
-    </pattern>
-  )
-}
+export const fillOf = (hue: Look['hue']): string =>
+  hue === null ? 'fill-chart-rest' : hue === 0 ? 'fill-line-strong' : fills[hue]
 
 /** The pattern definitions of one chart: `{id}-{index}` for each series. */
 export function Textures({ id, looks }: { id: string; looks: readonly Look[] }) {
@@ -72,9 +57,32 @@ export function Textures({ id, looks }: { id: string; looks: readonly Look[] }) 
     <defs>
       {looks.map((look, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the index is the name of the pattern
-        <Texture key={i} id={`${id}-${i}`} look={look} />
+        <pattern key={i} height="8" id={`${id}-${i}`} patternUnits="userSpaceOnUse" width="8">
+          <path
+            className="stroke-ground"
+            d={patterns[look.pattern]}
+            fill="none"
+            strokeWidth={look.pattern === 3 ? 2.5 : 1.25}
+          />
+        </pattern>
       ))}
     </defs>
+  )
+}
+
+/** A shape of a series: its color and, for people who ask for contrast, its pattern. */
+export function Part({ look, pattern, ...box }: { look: Look; pattern: string } & SVGProps<SVGRectElement>) {
+  return (
+    <>
+      <rect {...box} className={`stroke-ground ${fillOf(look.hue)}`} />
+      {patterns[look.pattern] && (
+        <rect
+          {...box}
+          className={look.striped ? '' : 'hidden contrast-more:inline forced-colors:inline'}
+          fill={`url(#${pattern})`}
+        />
+      )}
+    </>
   )
 }
 
@@ -83,8 +91,8 @@ export function Swatch({ look }: { look: Look }) {
   const id = useId()
   return (
     <svg aria-hidden="true" className="size-3.5 shrink-0" focusable="false" viewBox="0 0 14 14">
-      <Texture id={id} look={look} />
-      <rect fill={`url(#${id})`} height="14" rx="2" width="14" />
+      <Textures id={id} looks={[look]} />
+      <Part height="14" look={look} pattern={`${id}-0`} rx="3" width="14" />
     </svg>
   )
 }

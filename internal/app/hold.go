@@ -1,0 +1,41 @@
+package app
+
+import (
+	"context"
+	"maps"
+
+	"wardroom/internal/agent"
+	"wardroom/internal/hold"
+	"wardroom/internal/platform/fault"
+)
+
+// holdWorkers is how many holds one process works on at once.
+const holdWorkers = 8
+
+// wireHolds creates the service that holds agents. Its queue has its own workers, because a job
+// watches an agent for seconds after it has stopped its runs.
+func (a *App) wireHolds() {
+	a.HoldQueue = a.newQueue(holdWorkers)
+	a.Holds = &hold.Service{
+		DB: a.DB, Jobs: a.HoldQueue, Runtime: a.Gateway, Log: a.log, Now: a.opts.Now,
+		CheckAgent: func(ctx context.Context, agentID string) error {
+			_, err := a.Agents.Get(ctx, agentID)
+			return err
+		},
+		NoAgent:   []*fault.Error{agent.ErrNotFound},
+		Consented: func(ctx context.Context) (bool, error) { return a.Settings.HoldsInRuntime(ctx) },
+		Lists:     &a.Mirror.Sessions,
+		Away:      func(err error) bool { return a.outage.notice("runs of held agents", err) },
+	}
+	maps.Copy(a.HoldQueue.Kinds, a.Holds.Kinds())
+}
+
+// agentHolds returns the holds in force as the agents show them.
+func (a *App) agentHolds(ctx context.Context) (map[string]agent.Hold, error) {
+	holds, err := a.Holds.All(ctx)
+	out := make(map[string]agent.Hold, len(holds))
+	for id, h := range holds {
+		out[id] = agent.Hold{Reason: h.Reason, By: h.By, Since: h.Since, State: string(h.State), Runtime: string(h.Runtime), Detail: h.Detail}
+	}
+	return out, err
+}

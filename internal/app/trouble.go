@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/money"
+	"wardroom/internal/trouble"
+	"wardroom/internal/usage"
+)
+
+// wireTrouble creates the services that tell people what is wrong with the runtime.
+func (a *App) wireTrouble() {
+	now := a.opts.Now
+	a.Logins = &trouble.Logins{DB: a.DB, Runtime: a.Gateway, Now: now, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause}
+	a.Files = &trouble.Files{DB: a.DB, Runtime: a.Gateway, Now: now, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause}
+	a.Models = &trouble.Models{
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Raise: a.Inbox.Raise, AgentName: a.agentName,
+		Held: func(ctx context.Context, agentID string) (bool, error) {
+			h, err := a.Holds.Find(ctx, a.DB, agentID)
+			return h != nil, err
+		},
+		Estimate: func(ctx context.Context, provider, model string, u gateway.Usage) (*money.Nano, error) {
+			return a.Usage.Estimate(ctx, provider, model, usage.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Other: u.Other})
+		},
+		Away: func(err error) bool { return a.outage.notice("the models of agents", err) },
+	}
+	a.Trouble = &trouble.Service{
+		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
+		Away: func(err error) bool { return a.outage.notice("the state of the gateway", err) },
+	}
+}

@@ -1,0 +1,319 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/inbox"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+// Run is a run whose usage has grown, or other usage if it has no ID.
+type Run struct {
+	ID, AgentID, SessionKey, JobID, TaskKey string
+	At                                      time.Time // its end; if it is in progress, its last model call
+	InProgress                              bool
+}
+
+// urgentTime is for how long runs are read as soon as possible after usage came close to a limit.
+const urgentTime = time.Minute
+
+// stepShare is the share of a limit after which usage is read again: from a tenth to the next one, it
+// cannot pass both the half, at which Urgent begins to last, and the limit.
+const stepShare = 10
+
+// Urgent reports whether runs must be read as soon as possible: usage came close to a limit that stops
+// runs or holds agents, or what has not been read is a tenth of one.
+func (s *Service) Urgent(unread Usage) bool {
+	step := s.step.Load()
+	passes := func(unread, step int64) bool { return step > 0 && unread >= step }
+	return s.Now().UnixMilli() < s.urgent.Load() || step != nil &&
+		(passes(unread.NanoDollars, step.NanoDollars) || passes(unread.Tokens, step.Tokens) || passes(unread.Calls, step.Calls))
+}
+
+// setStep stores the smallest step of the limits that stop runs or hold agents.
+func (s *Service) setStep(limits []Limit) {
+	var step Usage
+	for _, l := range limits {
+		of := map[Measure]*int64{Dollars: &step.NanoDollars, Tokens: &step.Tokens, Calls: &step.Calls}[l.Measure]
+		if of == nil {
+			continue // minutes pass without messages
+		}
+		if n := max(l.amount/stepShare, 1); l.Action != Tell && (*of == 0 || n < *of) {
+			*of = n
+		}
+	}
+	s.step.Store(&step)
+}
+
+// Evaluate compares the limits with usage that has grown, and acts on those that it crosses. It also
+// raises an item for an hour with unusual spend. It
+// belongs in the transaction that stores the growth, after a write that transactions with other
+// growth wait for, so that no two of them can both miss a crossing.
+func (s *Service) Evaluate(ctx context.Context, tx *db.Tx, r Run) error {
+	ctx = actor.With(ctx, actor.System)
+	if err := s.compareHour(ctx, tx, r); err != nil {
+		return fmt.Errorf("compare the hour with earlier ones: %w", err)
+	}
+	limits, err := list(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("list the limits: %w", err)
+	}
+	s.setStep(limits)
+	for _, l := range limits {
+		of, err := s.scopeOf(ctx, tx, l)
+		if err != nil {
+			return err
+		}
+		if !of.covers(r) || l.Window == PerRun && r.ID == "" {
+			continue
+		}
+		if r.InProgress || !r.At.Before(l.CreatedAt.Time) {
+			if err := s.evaluate(ctx, tx, l, of, r); err != nil {
+				return fmt.Errorf("compare usage with the limit %q: %w", l.Name, err)
+			}
+		}
+		if l.Scope == OneRun && !r.InProgress {
+			if err := s.endRun(ctx, tx, l); err != nil {
+				return fmt.Errorf("end the limit %q: %w", l.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Service) evaluate(ctx context.Context, tx *db.Tx, l Limit, of Scope, r Run) error {
+	now := s.Now()
+	at := r.At
+	if r.InProgress {
+		at = now
+	}
+	p := s.periodAt(l, at, r.ID)
+	past := !p.to.IsZero() && !now.Before(p.to)
+	extra, err := allowance(ctx, tx, l, p)
+	if err != nil {
+		return err
+	}
+	used, err := s.used(ctx, tx, l, of, p, past)
+	if err != nil {
+		return err
+	}
+	c := crossing{level: fullLevel, bar: l.amount + extra, used: used.of(l.Measure), at: clock.At(now)}
+	if c.used >= c.bar/2 && l.Action != Tell && l.Measure != Minutes {
+		s.urgent.Store(now.Add(urgentTime).UnixMilli())
+	}
+	if c.used < c.bar {
+		// Divide first: the product could overflow.
+		if c.level = warnLevel; c.used < c.bar/fullLevel*warnLevel+c.bar%fullLevel*warnLevel/fullLevel {
+			return nil
+		}
+	}
+	isNew, err := insertCrossing(ctx, tx, l, p, c)
+	if err != nil {
+		return err
+	}
+	if isNew {
+		if err := s.report(ctx, tx, l, p, c, r); err != nil {
+			return err
+		}
+	}
+	if c.level != fullLevel || past {
+		return nil
+	}
+	return s.act(ctx, tx, l, of, r, isNew)
+}
+
+// used returns the usage that counts in a period. Runs in progress count in the current one.
+func (s *Service) used(ctx context.Context, q db.Queryer, l Limit, of Scope, p period, past bool) (Usage, error) {
+	if l.Window == PerRun {
+		return s.SpentByRun(ctx, q, of, p.key)
+	}
+	if past {
+		all, err := s.SpentIn(ctx, q, of, [][2]time.Time{{p.from, p.to}})
+		if err != nil {
+			return Usage{}, err
+		}
+		return all[0], nil
+	}
+	return s.SpentSoFar(ctx, q, of, p.from)
+}
+
+// scopeOf returns the scope of a limit, with the agents that are in its team now.
+func (s *Service) scopeOf(ctx context.Context, q db.Queryer, l Limit) (Scope, error) {
+	switch l.Scope {
+	case All:
+		return Scope{Kind: All}, nil
+	case Team:
+		agents, err := s.AgentsOf(ctx, q, l.ScopeID)
+		return Scope{Agent, agents}, err
+	default:
+		return Scope{l.Scope, []string{l.ScopeID}}, nil
+	}
+}
+
+func cause(limitID, period string) string { return fmt.Sprintf("limit/%s/%.100s", limitID, period) }
+
+// cent is a US cent in nano-dollars.
+const cent = 10_000_000
+
+// report tells people about a crossing.
+func (s *Service) report(ctx context.Context, tx *db.Tx, l Limit, p period, c crossing, r Run) error {
+	over := max(c.used-c.bar, 0)
+	if l.Measure == Dollars && over > cent {
+		over = (over + cent - 1) / cent * cent // so that it is easy to read
+	}
+	item := inbox.NewItem{
+		Cause: cause(l.ID, p.key), Kind: inbox.LimitReached, Severity: inbox.High, Subject: l.subject(), At: c.at.Time,
+		Title:  "Limit reached: " + l.Name,
+		Detail: fmt.Sprintf("Usage is %s of %s, which is %s over the limit.", l.Measure.say(c.used), l.Measure.say(c.bar), l.Measure.say(over)),
+	}
+	kind := "limit.reached"
+	if c.level == warnLevel {
+		kind, item.Severity, item.Title = "limit.warned", inbox.Medium, "Limit almost reached: "+l.Name
+		item.Detail = fmt.Sprintf("Usage is %s of %s.", l.Measure.say(c.used), l.Measure.say(c.bar))
+	} else {
+		if l.Action == Tell { // what costs goes on
+			item.Severity = inbox.Urgent
+		}
+		item.Detail += map[Action]string{
+			Tell: " The limit only tells you: runs continue.",
+			Stop: " Wardroom stops the runs in its scope after each model call.",
+			Hold: " Wardroom holds the agent.",
+		}[l.Action]
+		item.Effect = map[Action]inbox.Effect{Stop: inbox.Stopped, Hold: inbox.Held}[l.Action]
+	}
+	if r.SessionKey != "" {
+		item.Run = &inbox.Run{SessionKey: r.SessionKey, RunID: r.ID}
+	}
+	if err := s.Raise(ctx, tx, item); err != nil {
+		return err
+	}
+	return event.Record(ctx, tx, s.Now(), event.Audit, kind, l.subject(), map[string]any{
+		"period": p.key, "level": c.level, "allowed": l.Measure.format(c.bar), "used": l.Measure.format(c.used), "overshoot": l.Measure.format(over),
+		"action": l.Action, "run_id": r.ID, "session_key": r.SessionKey, "agent_id": r.AgentID,
+	})
+}
+
+// act stops or holds what a limit has to stop. It is called for each growth while the limit is
+// reached, so that runs that start later are stopped after their first model call.
+func (s *Service) act(ctx context.Context, tx *db.Tx, l Limit, of Scope, r Run, isNew bool) (err error) {
+	if l.Action == Tell {
+		return nil
+	}
+	if l.Action == Hold && r.AgentID != "" && (isNew || r.InProgress) {
+		if err = s.HoldIn(ctx, tx, r.AgentID, "Limit reached: "+l.Name); err != nil {
+			return err
+		}
+	}
+	sessions := []string{}
+	if l.Window == PerRun && r.InProgress {
+		sessions = append(sessions, r.SessionKey)
+	} else if l.Window != PerRun {
+		if sessions, err = s.SessionsInProgress(ctx, tx, of); err != nil {
+			return err
+		}
+	}
+	for _, key := range sessions {
+		_, err := s.Jobs.Enqueue(ctx, tx, KindStop, l.ID+" "+key, stopping{LimitID: l.ID, Session: key, RunID: r.ID})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endRun deletes a limit on one run, which has ended. Its inbox item stays if the run was stopped or the agent is
+// held, so that people see why.
+func (s *Service) endRun(ctx context.Context, tx *db.Tx, l Limit) error {
+	bar, used, err := s.measure(ctx, tx, l, l.ScopeID)
+	if err != nil {
+		return err
+	}
+	if l.Action == Tell || used.of(l.Measure) < bar {
+		if err := s.Resolve(ctx, tx, cause(l.ID, l.ScopeID), "The run has ended."); err != nil {
+			return err
+		}
+	}
+	if err := remove(ctx, tx, l.ID); err != nil {
+		return err
+	}
+	return s.record(ctx, tx, "limit.ended", l, map[string]any{"run_id": l.ScopeID, "used": l.Measure.format(used.of(l.Measure))})
+}
+
+// lostAfter is how long a run must not be in progress until the limit on it ends without the ledger, which does not
+// contain runs without usage. The usage of others is stored earlier.
+const lostAfter = time.Minute
+
+// endLostRuns ends the limits on runs that are no longer in progress although no usage was stored at their end. If
+// the runs in progress are unknown, it does so later.
+func (s *Service) endLostRuns(ctx context.Context) error {
+	all, err := list(ctx, s.DB)
+	if err != nil {
+		return fmt.Errorf("list the limits: %w", err)
+	}
+	lost := map[string]time.Time{}
+	for _, l := range all {
+		if l.Scope != OneRun {
+			continue
+		}
+		if going, err := s.InProgress(ctx, l.ScopeID); going || err != nil {
+			continue
+		}
+		since, before := s.lost[l.ID]
+		if !before {
+			since = s.Now()
+		}
+		if lost[l.ID] = since; s.Now().Sub(since) < lostAfter {
+			continue
+		}
+		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+			if l, err := find(ctx, tx, l.ID); err == nil {
+				return s.endRun(ctx, tx, l)
+			} else if !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("end the limit %q: %w", l.Name, err)
+		}
+	}
+	s.lost = lost
+	return nil
+}
+
+// EndPeriods ends the limits on single runs that have ended, and resolves the inbox items of periods that have ended.
+// An item about a held agent stays, because the agent is still held.
+func (s *Service) EndPeriods(ctx context.Context) error {
+	ctx = actor.With(ctx, actor.System)
+	if err := s.endLostRuns(ctx); err != nil {
+		return err
+	}
+	all, err := endedPeriods(ctx, s.DB, clock.At(s.Now()))
+	if err != nil {
+		return fmt.Errorf("list ended periods of limits: %w", err)
+	}
+	for _, e := range all {
+		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+			l, err := find(ctx, tx, e.limitID)
+			if err != nil {
+				return err
+			}
+			if l.Action != Hold {
+				if err := s.Resolve(ctx, tx, cause(e.limitID, e.period), "The period of the limit has ended."); err != nil {
+					return err
+				}
+			}
+			return closePeriod(ctx, tx, e)
+		})
+		if err != nil {
+			return fmt.Errorf("end a period of a limit: %w", err)
+		}
+	}
+	return nil
+}

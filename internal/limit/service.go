@@ -1,0 +1,334 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/inbox"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/once"
+)
+
+// Usage is what runs have used.
+type Usage struct {
+	NanoDollars int64 // of the usage with a price
+	Tokens      int64
+	Unpriced    int64 // number of runs without a price
+	Minutes     int64 // that runs lasted
+	Calls       int64 // of models
+}
+
+func (u Usage) of(m Measure) int64 {
+	switch m {
+	case Tokens:
+		return u.Tokens
+	case Minutes:
+		return u.Minutes
+	case Calls:
+		return u.Calls
+	}
+	return u.NanoDollars
+}
+
+// Service keeps the limits and acts on them. Its exported fields must not change after the first
+// call of a method.
+type Service struct {
+	DB   *db.DB
+	Now  func() time.Time
+	Zone *time.Location // default of new limits
+	Jobs *job.Queue     // runs Kind under the name KindStop
+
+	// AgentsOf returns the agents of a team; none if there is no such team.
+	AgentsOf func(ctx context.Context, q db.Queryer, team string) ([]string, error)
+	// StartOfDay returns the first moment of a day in a zone.
+	StartOfDay func(year int, month time.Month, day int, zone *time.Location) time.Time
+	// SpentIn returns the usage of ended runs in periods, SpentSoFar that since a time together with
+	// runs in progress, and SpentByRun that of one run, as far as it is in the scope.
+	SpentIn    func(ctx context.Context, q db.Queryer, of Scope, periods [][2]time.Time) ([]Usage, error)
+	SpentSoFar func(ctx context.Context, q db.Queryer, of Scope, since time.Time) (Usage, error)
+	SpentByRun func(ctx context.Context, q db.Queryer, of Scope, runID string) (Usage, error)
+	// InProgress reports whether a run may be in progress.
+	InProgress func(ctx context.Context, runID string) (bool, error)
+	// Since returns from when on all usage is known; zero means that none is.
+	Since func(ctx context.Context, q db.Queryer) (time.Time, error)
+	// RunsOver counts the runs since a time that used at least an amount.
+	RunsOver func(ctx context.Context, q db.Queryer, of Scope, since time.Time, m Measure, amount int64) (int, error)
+	// SessionsInProgress returns the keys of sessions with runs in progress.
+	SessionsInProgress func(ctx context.Context, q db.Queryer, of Scope) ([]string, error)
+	// Stop ends everything that runs in a session, and reports whether anything did.
+	Stop func(ctx context.Context, sessionKey string) (bool, error)
+	// HoldIn holds an agent when the transaction commits, unless it is held already.
+	HoldIn  func(ctx context.Context, tx *db.Tx, agentID, reason string) error
+	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
+	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
+
+	urgent atomic.Int64          // until when Urgent is true, in milliseconds since 1970
+	step   atomic.Pointer[Usage] // see setStep; 0 for a measure without limits
+	lost   map[string]time.Time  // since when the runs of limits are not in progress, by limit; only EndPeriods uses it
+}
+
+// List returns all limits with their headroom.
+func (s *Service) List(ctx context.Context) ([]Limit, error) {
+	var all []Limit
+	err := s.DB.View(ctx, func(q db.Queryer) (err error) {
+		if all, err = list(ctx, q); err != nil {
+			return err
+		}
+		for i := range all {
+			if all[i], err = s.withHeadroom(ctx, q, all[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the limits: %w", err)
+	}
+	return all, nil
+}
+
+// Get returns a limit with its headroom.
+func (s *Service) Get(ctx context.Context, id string) (l Limit, err error) {
+	err = s.DB.View(ctx, func(q db.Queryer) error {
+		if l, err = find(ctx, q, id); err != nil {
+			return err
+		}
+		l, err = s.withHeadroom(ctx, q, l)
+		return err
+	})
+	return l, err
+}
+
+func (s *Service) withHeadroom(ctx context.Context, q db.Queryer, l Limit) (Limit, error) {
+	l.Allowed, l.Measurable = l.Amount, true
+	if l.Window == PerRun && l.Scope != OneRun {
+		return l, nil
+	}
+	bar, used, err := s.measure(ctx, q, l, "")
+	if err != nil {
+		return l, err
+	}
+	text := l.Measure.format(used.of(l.Measure))
+	l.Used, l.Allowed, l.Unpriced = &text, l.Measure.format(bar), used.Unpriced
+	l.usedRatio = float64(used.of(l.Measure)) / float64(bar)
+	l.Measurable = l.Measure != Dollars || used.Unpriced == 0
+	if l.Window != PerRun {
+		l.ResetsAt = clock.Ptr(s.periodAt(l, s.Now(), "").to)
+	}
+	return l, nil
+}
+
+// Create adds a limit. It applies from now on.
+func (s *Service) Create(ctx context.Context, n New) (Limit, error) {
+	made, _, err := s.newLimit(ctx, n, db.NewID())
+	if err != nil {
+		return Limit{}, err
+	}
+	if made.Scope == OneRun {
+		if going, err := s.InProgress(ctx, made.ScopeID); err != nil || !going {
+			return Limit{}, ErrNoRun.With("Wardroom finds no run %q in progress. Use the active_run_id of an active session.", made.ScopeID)
+		}
+	}
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		made, err = once.Do(ctx, tx, s.Now(), find, func(l Limit) string { return l.ID }, func() (Limit, error) { return made, s.create(ctx, tx, made) })
+		return err
+	})
+	if err != nil {
+		return Limit{}, err
+	}
+	return s.Get(ctx, made.ID)
+}
+
+// newLimit builds a limit from a request, and returns it with its scope.
+func (s *Service) newLimit(ctx context.Context, n New, id string) (l Limit, of Scope, err error) {
+	if l, err = newLimit(n, id, s.Zone.String(), s.Now()); err != nil {
+		return l, of, err
+	}
+	if of, err = s.scopeOf(ctx, s.DB, l); err == nil && l.Scope == Team && len(of.IDs) == 0 {
+		var bad fault.Fields
+		bad.Add("/scope_id", "Use the key of a team, such as executive.")
+		err = bad.Err()
+	}
+	return l, of, err
+}
+
+func (s *Service) create(ctx context.Context, tx *db.Tx, l Limit) error {
+	all, err := list(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if len(all) >= maxLimits {
+		return ErrTooMany.With("There can be at most %d limits. Delete one first.", maxLimits)
+	}
+	if err := insert(ctx, tx, l); err != nil {
+		return err
+	}
+	return s.record(ctx, tx, "limit.created", l, map[string]any{"scope": l.Scope, "scope_id": l.ScopeID, "measure": l.Measure, "amount": l.Amount, "window": l.Window, "action": l.Action})
+}
+
+// Change updates a limit. It never releases an agent that the limit holds.
+func (s *Service) Change(ctx context.Context, id string, c Change, version *int64) (Limit, error) {
+	return s.changeIn(ctx, id, func(tx *db.Tx, l Limit) error {
+		if err := ErrStale.Unless(version, l.Version, "The limit"); err != nil {
+			return err
+		}
+		before := l
+		var bad fault.Fields
+		if c.Amount != nil {
+			l.setAmount(*c.Amount, &bad)
+		}
+		if c.Action != nil {
+			l.Action = *c.Action
+		}
+		if err := bad.Err(); err != nil {
+			return err
+		}
+		l, err := l.complete()
+		if err != nil {
+			return err
+		}
+		l.UpdatedAt, l.Version = clock.At(s.Now()), l.Version+1
+		if ok, err := update(ctx, tx, l); err != nil || !ok {
+			return errors.Join(err, ErrStale)
+		}
+		if err := s.settle(ctx, tx, l, before.Action == Hold, "The limit was changed."); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, "limit.changed", l, map[string]any{"amount": [2]string{before.Amount, l.Amount}, "action": [2]Action{before.Action, l.Action}})
+	})
+}
+
+// Allow raises a limit for the current period only, or for the run that reached it last.
+func (s *Service) Allow(ctx context.Context, id, amount string) (Limit, error) {
+	return s.changeIn(ctx, id, func(tx *db.Tx, l Limit) error {
+		n := l.Measure.parse(amount)
+		if n < 1 || n > maxQuantity {
+			var bad fault.Fields
+			bad.Add("/amount", "Use a number above 0, such as 2.")
+			return bad.Err()
+		}
+		p := s.periodAt(l, s.Now(), "")
+		if p.key == "" {
+			key, err := lastPeriod(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			if p.key = key; key == "" {
+				return ErrNoPeriod.With("Change the amount of the limit instead.")
+			}
+		}
+		if err := addAllowance(ctx, tx, l, p, n); err != nil {
+			return err
+		}
+		if err := s.settle(ctx, tx, l, l.Action == Hold, "More was allowed."); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, "limit.allowed", l, map[string]any{"amount": l.Measure.format(n), "period": p.key})
+	})
+}
+
+func (s *Service) changeIn(ctx context.Context, id string, change func(*db.Tx, Limit) error) (Limit, error) {
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		l, err := find(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		return change(tx, l)
+	})
+	if err != nil {
+		return Limit{}, err
+	}
+	return s.Get(ctx, id)
+}
+
+// settle resolves the inbox item of the current period if usage is below the limit again. The item
+// stays if it is about a held agent.
+func (s *Service) settle(ctx context.Context, tx *db.Tx, l Limit, holds bool, why string) error {
+	key, err := lastPeriod(ctx, tx, l.ID)
+	if err != nil || key == "" || holds {
+		return err
+	}
+	bar, used, err := s.measure(ctx, tx, l, key)
+	if err != nil || used.of(l.Measure) >= bar {
+		return err
+	}
+	return s.Resolve(ctx, tx, cause(l.ID, key), why)
+}
+
+// Delete deletes a limit. It never releases an agent that the limit holds.
+func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
+	return s.DB.Tx(ctx, func(tx *db.Tx) error {
+		l, err := find(ctx, tx, id)
+		if err == nil {
+			err = ErrStale.Unless(version, l.Version, "The limit")
+		}
+		if err != nil {
+			return err
+		}
+		if key, err := lastPeriod(ctx, tx, id); err != nil {
+			return err
+		} else if key != "" && l.Action != Hold {
+			if err := s.Resolve(ctx, tx, cause(id, key), "The limit was deleted."); err != nil {
+				return err
+			}
+		}
+		if err := remove(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, "limit.deleted", l, nil)
+	})
+}
+
+func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, l Limit, data map[string]any) error {
+	return event.Record(ctx, tx, s.Now(), event.Audit, kind, l.subject(), data)
+}
+
+// previewDays is the number of days that Preview examines.
+const previewDays = 30
+
+// Preview returns what a limit would have done in the last 30 days, according to the ledger.
+func (s *Service) Preview(ctx context.Context, n New) (Preview, error) {
+	now := s.Now()
+	l, of, err := s.newLimit(ctx, n, "")
+	if err != nil {
+		return Preview{}, err
+	}
+	release, err := s.DB.LimitReads(ctx, actor.From(ctx).ID)
+	if err != nil {
+		return Preview{}, fmt.Errorf("wait for the caller's other reports: %w", err)
+	}
+	defer release()
+	result, since := Preview{Days: previewDays}, now.AddDate(0, 0, -previewDays)
+	if l.Scope == OneRun {
+		used, err := s.SpentByRun(ctx, s.DB, of, l.ScopeID)
+		if used.of(l.Measure) >= l.amount {
+			result.Reached = 1
+		}
+		return result, err
+	}
+	if l.Window == PerRun {
+		result.Reached, err = s.RunsOver(ctx, s.DB, of, since, l.Measure, l.amount)
+		return result, err
+	}
+	var periods [][2]time.Time
+	for at := since; !at.After(now); {
+		p := s.periodAt(l, at, "")
+		periods = append(periods, [2]time.Time{p.from, p.to})
+		at = p.to
+	}
+	used, err := s.SpentIn(ctx, s.DB, of, periods)
+	for _, u := range used {
+		if u.of(l.Measure) >= l.amount {
+			result.Reached++
+		}
+	}
+	return result, err
+}

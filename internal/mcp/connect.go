@@ -1,0 +1,137 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/fault"
+)
+
+// Agent is an agent that may be connected to the tools.
+type Agent struct {
+	AgentID   string
+	Name      string
+	UserID    string // of its account; empty without one
+	InRuntime bool
+	Key       bool        // it has a usable API key
+	UsedAt    *clock.Time // when it last called the tools
+}
+
+// errNoAgent means that neither the runtime nor any account has the agent.
+var errNoAgent = fault.New(fault.NotFound, "agent_not_found", "Agent not found.")
+
+// Connection is how an agent is connected to the tools.
+type Connection struct {
+	AgentID  string      `json:"agent_id" example:"cto"`
+	UserID   *string     `json:"user_id" doc:"The agent's account, which owns its API keys; null without one."`
+	Key      bool        `json:"usable_key" doc:"Whether the agent has an API key that is neither revoked nor expired."`
+	UsedAt   *clock.Time `json:"tools_used_at" doc:"When the agent last called the tools; null if it never did with a usable key."`
+	Variable string      `json:"variable" example:"WARDROOM_KEY_CTO" doc:"The environment variable of the gateway that has the key."`
+	Config   string      `json:"config" doc:"JSON to add to the gateway's configuration. It has the agent's server, and denies each agent the servers of the others. It contains no secret."`
+}
+
+// ServerName returns the name of an agent's server in the gateway's configuration. It begins the names
+// of the agent's tools.
+func ServerName(agentID string) string { return "wr-" + agentID }
+
+// variable returns the name of the environment variable for an agent's key.
+func variable(agentID string) string {
+	return "WARDROOM_KEY_" + strings.ToUpper(strings.ReplaceAll(agentID, "-", "_"))
+}
+
+// Connection returns how the agent is connected, and the configuration that connects it.
+func (s *Service) Connection(ctx context.Context, agentID string) (Connection, error) {
+	a, all, err := s.agent(ctx, agentID)
+	if err != nil {
+		return Connection{}, err
+	}
+	c := Connection{AgentID: a.AgentID, Key: a.Key, UsedAt: a.UsedAt, Variable: variable(a.AgentID)}
+	if a.UserID != "" {
+		c.UserID = &a.UserID
+	}
+	c.Config = s.config(a, all)
+	return c, nil
+}
+
+// agent returns an agent, and all agents.
+func (s *Service) agent(ctx context.Context, agentID string) (Agent, []Agent, error) {
+	all, err := s.Agents(ctx)
+	for _, a := range all {
+		if a.AgentID == agentID {
+			return a, all, err
+		}
+	}
+	if err == nil {
+		err = errNoAgent.With("GET /agents lists the available agents.")
+	}
+	return Agent{}, nil, err
+}
+
+// config returns the part of the gateway's configuration that connects the agent. It denies the
+// servers of the others to every agent of the gateway, because Wardroom knows a caller only by its
+// key: an agent that can use another's server acts in the other's name.
+func (s *Service) config(a Agent, all []Agent) string {
+	var entries []string
+	for _, one := range all {
+		if !one.InRuntime && one.AgentID != a.AgentID {
+			continue // an entry would create the agent
+		}
+		var deny []string
+		for _, other := range all {
+			if other.UserID != "" && other.AgentID != one.AgentID {
+				deny = append(deny, quoted(ServerName(other.AgentID)+"__*"))
+			}
+		}
+		if len(deny) > 0 {
+			entries = append(entries, fmt.Sprintf(`      %s: { "tools": { "deny": [%s] } }`, quoted(one.AgentID), strings.Join(deny, ", ")))
+		}
+	}
+	agents := ""
+	if len(entries) > 0 {
+		agents = "  \"agents\": {\n    \"entries\": {\n" + strings.Join(entries, ",\n") + "\n    }\n  },\n"
+	}
+	return fmt.Sprintf(configText, quoted(ServerName(a.AgentID)), quoted(s.address()+"/mcp"), quoted("Bearer ${"+variable(a.AgentID)+"}"), agents)
+}
+
+// configText is laid out by hand, because an encoder would put each denied server on a line of its own.
+const configText = `{
+  "mcp": {
+    "servers": {
+      %s: {
+        "url": %s,
+        "transport": "streamable-http",
+        "headers": { "Authorization": %s },
+        "connectionTimeoutMs": 5000,
+        "requestTimeoutMs": 30000
+      }
+    }
+  },
+%s  "tools": { "toolSearch": false }
+}
+`
+
+// address returns the address at which the gateway reaches Wardroom, or a variable of the gateway if it
+// is unknown.
+func (s *Service) address() string {
+	if s.PublicURL != "" {
+		return s.PublicURL
+	}
+	if s.OwnURL != nil {
+		if at := s.OwnURL(); at != "" {
+			return at
+		}
+	}
+	return "${WARDROOM_URL}"
+}
+
+// quoted returns a text as a JSON string.
+func quoted(text string) string {
+	data, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	return string(data)
+}

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{$ as e,$r as t,Qr as n,pt as r}from"./index-mMScu983.js";var i=t();function a({at:t,children:a,className:o}){let s=n();return(0,i.jsx)(`time`,{className:o,dateTime:t,onPointerEnter:n=>{let i=s.getQueryData(e.queryKey);n.currentTarget.title=r(t,i?.timezone)},children:a})}export{a as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Mr as e,ar as t,gt as n,tr as r}from"./index-mMScu983.js";var i=e({queryKey:[`usage`,`going`],queryFn:({signal:e})=>t(r.GET(`/api/v1/usage/going`,{signal:e}))});function a(e){let t=0n;for(let r of e)t+=n(r.cost_usd)??0n;let r=String(t).padStart(10,`0`);return{cost_usd:`${r.slice(0,-9)}.${r.slice(-9)}`,unpriced_runs:e.filter(e=>!e.cost_complete).length,runs:e.length}}export{a as n,i as t};

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+var e={chooseDay:`Choose a day`,noDay:`No day`,anyDay:`Any day`,notDay:`Enter a day such as 2 Dec 2026.`,dayFrom:e=>`Enter ${e} or a later day.`,dayTo:e=>`Enter ${e} or an earlier day.`,previousMonth:`Previous month`,nextMonth:`Next month`,today:`Today`,clearDay:`Clear`,zoneMine:`your time zone`,zoneService:`Wardroom’s time zone`,noZone:`No time zone matches.`,notTime:`Enter a time such as 09:30.`};export{e as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{ii as e,ti as t}from"./index-mMScu983.js";var n=e(t(),1);function r({controlled:e,default:t,name:r,state:i=`value`}){let{current:a}=n.useRef(e!==void 0),[o,s]=n.useState(()=>t);return[a&&e!==void 0?e:o,n.useCallback(e=>{a||s(e)},[])]}function i(e){return e==null||e.hasAttribute(`disabled`)||e.getAttribute(`aria-disabled`)===`true`}export{r as n,i as t};

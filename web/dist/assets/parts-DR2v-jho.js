@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+var e=[{id:`account`,to:`/settings/account`,icon:`user`,all:!0},{id:`gateway`,to:`/settings/gateway`,icon:`link`,all:!0},{id:`users`,to:`/settings/users`,icon:`agents`},{id:`agents`,to:`/settings/agents`,icon:`dependency`},{id:`teams`,to:`/settings/teams`,icon:`standups`,all:!0},{id:`projects`,to:`/settings/projects`,icon:`tasks`,all:!0},{id:`retention`,to:`/settings/retention`,icon:`archive`},{id:`audit`,to:`/settings/audit`,icon:`log`},{id:`health`,to:`/settings/health`,icon:`sessions`,all:!0}];export{e as t};

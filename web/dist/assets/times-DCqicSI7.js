@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{ht as e}from"./index-mMScu983.js";var t=new Map;function n(n,r){let i=r??e(),a=t.get(i);try{a??=new Intl.DateTimeFormat(`en-GB`,{weekday:`short`,day:`numeric`,month:`short`,hour:`2-digit`,minute:`2-digit`,timeZone:i})}catch{return`${n.slice(0,16).replace(`T`,` `)} UTC`}t.set(i,a);let o=new Date(n);return Number.isNaN(o.getTime())?n:a.format(o)}export{n as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Er as e,ii as t,ti as n}from"./index-mMScu983.js";var r=t(n(),1);function i(t){let n=e({from:t});return(0,r.useCallback)((e,t=!1)=>void n({search:t=>({...t,...e}),replace:t}),[n])}export{i as t};

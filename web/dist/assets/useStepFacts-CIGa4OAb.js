@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Nr as e,Tn as t,br as n}from"./index-mMScu983.js";import{a as r,r as i}from"./queries-DCkHYjNt.js";var a=e=>e?n(e).message:void 0;function o(){let n=e(t.gateway),o=e(t.agents),s=e({...i,enabled:!1}).data,c=n.data!==void 0&&n.data.connected_at!==null,l=e({...r,enabled:c});return{gateway:n.data,exam:s,agents:o.data,jobs:l.data?.rows,failed:{gateway:a(n.error),agents:a(o.error),jobs:a(l.error)},settled:!n.isLoading&&!o.isLoading&&!l.isLoading}}export{o as t};

@@ -1,0 +1,52 @@
+const units = { usd: '', tokens: ' tokens', minutes: ' minutes', calls: ' model calls' }
+type Unit = keyof typeof units
+
+// Imported by the limits view, not by index.ts, to keep the first load small.
+export const limits = {
+  what: 'limits',
+  title: 'Limits',
+  intro: 'A limit warns you at 80%. At 100% it does what you choose: tells you, stops runs, or holds agents.',
+  heads: ['Limit', 'Used', 'When reached'],
+  reached: 'Reached',
+  close: 'Almost reached',
+  stopRuns: (reached: boolean) => (reached ? 'Stop runs' : 'Stop runs at 100%'),
+  stopOf: (name: string, reached: boolean) => `Stop runs${reached ? '' : ' at 100%'}: ${name}`,
+  changeLimits: 'Change limit',
+  add: 'New limit',
+  create: 'Create limit',
+  none: 'No limits',
+  perDay: (cost: string) => `Your agents spend about ${cost} a day.`,
+  defaults: (day: string, run: string) => `Warn at $${day} a day and $${run} a run`,
+  defaultsHelp: 'Both only warn you and stop nothing. You can change that later.',
+  defaultsAdded: 'Limits added. They only tell you.',
+  readOnly: (role: string) => `Your role (${role}) can read the limits, but not change them.`,
+  scopes: { all: 'Everything', team: 'Team', agent: 'Agent', model: 'Model', job: 'Job', task: 'Task', run: 'Run' },
+  windows: { run: 'Each run', hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' },
+  measures: { usd: 'Dollars', tokens: 'Tokens', minutes: 'Minutes', calls: 'Model calls' },
+  actions: { tell: 'Tell me', stop: 'Stop the runs', hold: 'Hold the agent' },
+  fields: { scope: 'Applies to', id: 'ID', measure: 'Unit', amount: 'Amount', window: 'Per', action: 'When reached' },
+  used: (used: string, allowed: string) => `${used} of ${allowed}`,
+  per: (amount: string, measure: Unit, window: string | null) =>
+    `${amount}${units[measure]}${window === null ? '' : ` per ${window}`}`,
+  of: (allowed: string, measure: Unit, window: 'run' | 'hour' | 'day' | 'week' | 'month') =>
+    `of ${allowed}${units[measure]} ${{ run: 'in this run', hour: 'this hour', day: 'today', week: 'this week', month: 'this month' }[window]}`,
+  line: (amount: string, measure: Unit, window: string) => `Limit: ${amount}${units[measure]} per ${window}`,
+  each: 'Each run by itself',
+  unmeasured: (n: number) =>
+    `Cannot be measured: ${n} ${n === 1 ? 'run has' : 'runs have'} no price. Add a limit in tokens.`,
+  preview: (n: number, days: number) => `Would have acted ${n === 1 ? 'once' : `${n} times`} in the last ${days} days.`,
+  limitRun: 'Limit this run…',
+  ofRun: 'Limit this run',
+  ofRunHelp: 'The limit counts only this run, and ends with it.',
+  runReached: 'The run has already used this much, so the limit acts at once.',
+  save: 'Save limit',
+  changeShort: 'Change',
+  goesOn: 'Only tells you. Runs continue.',
+  change: 'Change limit',
+  changeOf: (name: string) => `Change limit: ${name}`,
+  remove: 'Delete limit',
+  added: 'Limit added',
+  changed: 'Limit changed',
+  removed: 'Limit deleted',
+  couldNot: 'Couldn’t change the limit',
+}
