@@ -8,15 +8,8 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # The race detector skips SQLite's code and bcrypt, which run several times faster without it; races in Wardroom's
 # code are still found. Checks of unsafe pointers are off, because Wardroom does not use them.
 RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
-RAN     := $(GO) run ./test/ran
-# Without debug data, which stack traces do not need, each of the 75 test binaries links almost twice as fast.
-UNIT    := $(GO) test -json -count=1 -vet=off -ldflags=-w -timeout 45m
-# The slowest packages, which start first so that the run does not end with waiting for them.
-LONGEST := ./internal/app ./test/durable ./internal/standup ./test/faults
-# The detector runs where goroutines are started. It also sees all other packages at work there.
-RACED    = $(shell test/packages.sh raced)
-PLAIN    = $(shell test/packages.sh plain)
-STORED   = $(shell test/packages.sh stored)
+# The packages with tests on a database.
+STORED   = $(shell grep -rl --include='*_test.go' 'platform/db/dbtest"' cmd internal test | xargs dirname | sort -u | sed 's,^,./,')
 # Tests that use much CPU, which the race detector multiplies, and the packages they are in. They run without it, and few
 # at a time; `make nightly` runs them with it.
 COSTLY  := $(subst $() ,|,$(strip Growth Tree Contract OwnAndForeign Faults FaultsThatFillMemory RetiredPhrases \
@@ -36,7 +29,6 @@ ON_SQLITE := ^Test(Demo([A-Z].*)?|Tree|RetiredPhrases|AgentsDocument|Growth|Usag
 # The tests on a real gateway that `make nightly` runs: they take minutes, or repeat what others show.
 TRIALS  := ^(TestLedger|TestSlots|TestAccess|TestPairing|TestTwentyRuns)$$
 REPEATS := TestJourney/PostgreSQL|TestDispatch/costs_what_those_cost|TestDispatch/is_seen_with|TestJourney/SQLite/goes_on_without_an_agent|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered|TestJourney/SQLite/shows_what_four_agents
-STAGE   := @test/stage.sh
 
 # With pipefail, a failed test fails the target even if its output goes through a pipe.
 SHELL       := bash
@@ -44,7 +36,7 @@ SHELL       := bash
 
 .DEFAULT_GOAL := help
 .PHONY: help build fmt lint deadcode generate needs format-check web web-needs web-check e2e pictures \
-	check unit unit-race unit-sqlite unit-costly unit-plain unit-postgres journey trials claims test timed untimed nightly measure bench clean
+	check unit unit-race unit-costly unit-postgres unit-durable journey trials test nightly measure bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -103,74 +95,54 @@ needs:
 	@echo "node $$(node --version), npm $$(npm --version)"
 
 format-check:
-	$(LINT) fmt --diff
+	@unformatted=$$($(GO) tool -modfile=tools/go.mod gofumpt -l cmd internal test web/*.go); \
+		if [ -n "$$unformatted" ]; then echo "run make fmt: $$unformatted" >&2; exit 1; fi
 
-check: ## run before each commit: format, lint, Go tests on SQLite without the race detector and the costly ones
-	$(LINT) fmt --diff
-	@$(MAKE) --no-print-directory lint
-	TEST_ENGINES=sqlite $(GO) test -vet=off -parallel 16 -skip '$(COSTLY)' ./internal/app ./cmd/... ./internal/... ./web ./test/faults ./test/ran
+check: format-check lint ## run before each commit: format, lint, Go tests on SQLite without the race detector and the costly ones
+	TEST_ENGINES=sqlite $(GO) test -vet=off -parallel 16 -skip '$(COSTLY)' ./internal/app ./cmd/... ./internal/... ./web ./test/faults
 
-unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detector what starts goroutines, all else without it
+unit: unit-race unit-costly unit-postgres unit-durable ## all Go tests
 
-unit-race:
-	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) -parallel 9 $(RACE) -skip '$(COSTLY)' $(filter-out ./test/durable,$(LONGEST)) $(RACED) | $(RAN) record bin/unit-race.ran
+unit-race: # all packages on SQLite
+	TEST_ENGINES=sqlite test/go.sh $(RACE) -skip '$(COSTLY)' -- $$($(GO) list ./... | grep -v test/durable)
 
-# Half of the costly tests' time is waiting, so the others run beside them.
-unit-sqlite:
-	@$(MAKE) --no-print-directory -j 2 unit-costly unit-plain
-
-unit-costly:
-	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) -parallel 6 -run '$(COSTLY)' $(COSTING) | $(RAN) record bin/unit-costly.ran
-
-unit-plain:
-	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) -parallel 12 $(PLAIN) | $(RAN) record bin/unit-sqlite.ran
+unit-costly: # on SQLite, without the race detector
+	TEST_ENGINES=sqlite test/go.sh -run '$(COSTLY)' -- $(COSTING)
 
 unit-postgres:
-	@mkdir -p bin
-	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -p 3 -parallel 9 -skip '$(subst $() ,,$(ON_SQLITE))' $(filter-out ./test/faults,$(LONGEST)) $(STORED) | $(RAN) record bin/unit-postgres.ran
+	TEST_ENGINES=postgres test/postgres.sh test/go.sh -skip '$(subst $() ,,$(ON_SQLITE))' -- $(filter-out ./test/durable,$(STORED))
+
+# A failed test of a killed process is never repeated: such a fault may show once in a hundred runs.
+unit-durable: # kills the service, on both databases
+	test/postgres.sh $(GO) test -count=1 -vet=off -parallel 4 -timeout 20m -skip '$(subst $() ,,$(ON_SQLITE))' ./test/durable
 
 journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
-	@mkdir -p bin
-	test/postgres.sh $(GO) test -json -tags journey -count=1 -vet=off -ldflags=-w -parallel 3 -timeout 20m -v -skip '$(TRIALS)|$(REPEATS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
+	test/postgres.sh test/go.sh -tags journey -parallel 2 -v -skip '$(TRIALS)|$(REPEATS)' -- ./test/realgateway
 
 trials: ## the long trials on a real gateway, with everything killed meanwhile, and all that `make journey` leaves out
 	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -parallel 4 ./test/realgateway
 
-claims: ## check that every test named in the specification and promises pages has passed (after unit and journey)
-	$(RAN) check docs/specification.md docs/promises.md bin/unit-race.ran bin/unit-costly.ran bin/unit-sqlite.ran bin/unit-postgres.ran bin/journey.ran
-
-# Two lanes: the tests wait a lot, and what has no time limits uses that time with a lower priority.
+# One after the other: tests wait for each other's processes, and what compiles beside them makes them slow.
 test: ## everything that must pass before a merge
-	@rm -rf bin/stages
-	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs web-needs
-	@$(MAKE) --no-print-directory -j 2 timed untimed
-	$(STAGE) "tests that the documents name" $(MAKE) --no-print-directory claims
-	@test/stage.sh --times
-	@printf '\n== everything passed\n'
-
-timed:
-	$(STAGE) "tests with the race detector" $(MAKE) --no-print-directory unit-race
-	$(STAGE) "tests on SQLite" $(MAKE) --no-print-directory unit-sqlite
-	$(STAGE) "tests on PostgreSQL" $(MAKE) --no-print-directory unit-postgres
-	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
-	$(STAGE) "the dashboard in a browser" $(MAKE) --no-print-directory e2e
-
-untimed: STAGE := @nice -n 10 test/stage.sh
-untimed:
-	$(STAGE) "format" $(MAKE) --no-print-directory format-check
-	$(STAGE) "lint" $(MAKE) --no-print-directory lint
-	$(STAGE) "the dashboard" $(MAKE) --no-print-directory web-check
+	@rm -f bin/flaky.txt
+	@$(MAKE) --no-print-directory needs web-needs
+	@$(MAKE) --no-print-directory format-check
+	$(GO) vet -tags journey ./...
+	@$(MAKE) --no-print-directory unit-race
+	@$(MAKE) --no-print-directory unit-costly
+	@$(MAKE) --no-print-directory unit-postgres
+	@$(MAKE) --no-print-directory unit-durable
+	@$(MAKE) --no-print-directory web-check
+	@$(MAKE) --no-print-directory e2e
+	@$(MAKE) --no-print-directory journey
+	@sed 's/^/flaky: /' bin/flaky.txt
+	@echo "== everything passed"
 
 nightly: ## run what takes too long for each change: race detector on both databases, long tests, all browser layouts, trials
-	@rm -rf bin/stages
-	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
-	$(STAGE) "tests on both databases, race detector" env WARDROOM_NIGHTLY=1 GROWTH_ROWS=100000 ANSWER_ROUNDS=200 test/postgres.sh $(GO) test $(RACE) -count=1 -parallel 6 -timeout 90m $(LONGEST) ./...
-	$(STAGE) "the dashboard in a browser, both themes in each size" env WARDROOM_NIGHTLY=1 $(MAKE) --no-print-directory e2e
-	$(STAGE) "journey and trials on a real gateway" $(MAKE) --no-print-directory trials
-	@test/stage.sh --times
+	@$(MAKE) --no-print-directory needs web-needs
+	WARDROOM_NIGHTLY=1 GROWTH_ROWS=100000 ANSWER_ROUNDS=200 test/postgres.sh $(GO) test $(RACE) -count=1 -parallel 6 -timeout 90m ./...
+	WARDROOM_NIGHTLY=1 $(MAKE) --no-print-directory e2e
+	@$(MAKE) --no-print-directory trials
 
 measure: build web-needs ## measure the dashboard's speed in a browser without asserting limits (needs an idle machine)
 	MEASURE=1 npm run --silent --prefix web e2e

@@ -97,7 +97,9 @@ start() {
   for _ in 1 2 3 4 5 6 7 8 9 10; do
     port=$((20000 + RANDOM % 12000)) # below the kernel's range of ephemeral ports
     if owner "$BIN/pg_ctl" start -D "$dir/data" -w -t 60 -s -l "$dir/server.log" -o "-p $port" 2>"$dir/pg_ctl.log"; then
-      TEST_POSTGRES_URL="postgres://wardroom:$password@127.0.0.1:$port/postgres?sslmode=disable"
+      # A busy machine may need ten times as long as Wardroom's own limits allow.
+      TEST_POSTGRES_URL="postgres://wardroom:$password@127.0.0.1:$port/postgres?sslmode=disable&connect_timeout=30"
+      TEST_POSTGRES_URL+="&lock_timeout=50000&idle_in_transaction_session_timeout=20000"
       export TEST_POSTGRES_URL
       return
     fi

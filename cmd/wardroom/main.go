@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	_ "time/tzdata" // time zones for machines without a zone database
 
 	"github.com/alecthomas/kong"
@@ -53,6 +54,8 @@ type terminal struct {
 	in       io.Reader
 	out, err io.Writer
 	cost     int // bcrypt cost; 0 is the default. Tests use the minimum
+	// databaseWait is how long a server tries to connect to its database; 0 is the default.
+	databaseWait time.Duration
 }
 
 func main() {

@@ -74,7 +74,7 @@ type outcome struct {
 func command(t *testing.T, in string, args ...string) outcome {
 	t.Helper()
 	var out, errs output
-	code := run(t.Context(), args, terminal{strings.NewReader(in), &out, &errs, bcrypt.MinCost})
+	code := run(t.Context(), args, terminal{strings.NewReader(in), &out, &errs, bcrypt.MinCost, time.Millisecond})
 	o := outcome{t, "wardroom " + strings.Join(args, " "), code, out.String(), errs.String()}
 	for _, s := range []string{secret, password} {
 		if strings.Contains(o.out+o.err, s) {
@@ -114,7 +114,7 @@ func serve(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{t: t, stop: cancel, done: make(chan int, 1)}
-	go func() { p.done <- run(ctx, args, terminal{strings.NewReader(""), &p.out, &p.err, bcrypt.MinCost}) }()
+	go func() { p.done <- run(ctx, args, terminal{strings.NewReader(""), &p.out, &p.err, bcrypt.MinCost, 0}) }()
 	t.Cleanup(p.end)
 	listening := regexp.MustCompile(`(?:address=|Open +)(http://[0-9.:]+)`)
 	for end := time.Now().Add(30 * time.Second); p.address == ""; time.Sleep(5 * time.Millisecond) {

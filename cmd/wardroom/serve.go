@@ -28,7 +28,7 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	for _, w := range warnings {
 		log.WarnContext(ctx, "settings", "warning", w)
 	}
-	a, err := app.New(ctx, cfg, log, app.Options{Cost: t.cost, OnSetup: t.showSetup})
+	a, err := app.New(ctx, cfg, log, app.Options{Cost: t.cost, OnSetup: t.showSetup, DatabaseWait: t.databaseWait})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,6 +69,8 @@ type Options struct {
 	// Backoff sets the delays between connection attempts to the gateway. The zero
 	// value is the default.
 	Backoff gateway.Backoff
+	// DatabaseWait is how long New tries to connect to PostgreSQL; 0 is the default.
+	DatabaseWait time.Duration
 }
 
 // App is the assembled service. New builds it and Run runs it.
@@ -126,7 +129,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	if err != nil {
 		return nil, fmt.Errorf("invalid AGENTRT_GATEWAY_* settings: %w", err)
 	}
-	d, err := db.Own(ctx, cfg.DatabaseURL.Reveal())
+	d, err := openDatabase(ctx, log, cmp.Or(opts.DatabaseWait, databaseWait), func() (*db.DB, error) {
+		return db.Own(ctx, cfg.DatabaseURL.Reveal())
+	})
 	if err != nil {
 		return nil, err
 	}

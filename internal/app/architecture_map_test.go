@@ -79,7 +79,6 @@ var mayImport = map[string][]string{
 	"test/realgateway": {},                                                                                                                                                         // drives the built binary from outside
 	"test/bench":       {"app", "account", "gateway", "gateway/demo", "platform/actor", "platform/config", "platform/db", "schema", "standup", "task", "test/faults", "test/year"}, // seeds through the services, and is the gateway of one
 	"test/year":        {"platform/db"},
-	"test/ran":         {}, // reads the output of `go test`
 }
 
 // features are the packages whose HTTP stays in http.go.

@@ -286,8 +286,7 @@ func mapsAreFresh(tree fs.FS) (broken []string, err error) {
 }
 
 // noInitNoSkip is the rule that no package has an init function and no test is skipped.
-// Only dbtest may skip: it skips the tests of an engine that a run does not cover, and
-// test/ran fails if no other run covers it.
+// Only dbtest may skip: it skips the tests of an engine that a run does not cover.
 func noInitNoSkip(tree fs.FS) (broken []string, err error) {
 	files, err := goFiles(tree)
 	for _, f := range files {

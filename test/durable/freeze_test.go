@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"wardroom/internal/platform/db/dbtest"
 )
 
 // freezeFor returns how long a replica is frozen: long enough for PostgreSQL to end its
@@ -56,8 +58,7 @@ func (c *crowd) write(ctx context.Context, p *process, token, who string) {
 // not block writes of the others. No acknowledged write may be lost, and the replica
 // works again when it thaws.
 func TestFrozenReplica(t *testing.T) {
-	t.Parallel()
-	x, both := replicas(t)
+	x, both := replicas(t, dbtest.ProductLimits)
 	const atOnce = 4
 	limit := min(10*time.Second, freezeFor()*3/4)
 	crowds := map[string]*crowd{}

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,13 +25,6 @@ func run(m *testing.M) int {
 	binary = filepath.Join(dir, "wardroom")
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "wardroom/cmd/wardroom").CombinedOutput(); err != nil { //nolint:noctx // it outlives no test
 		fmt.Fprintf(os.Stderr, "build the service: %v\n%s", err, out)
-		return 1
-	}
-	flag.Parse()
-	// The trials mostly wait for leases of killed processes, so more of them can run than
-	// there are processors.
-	if err := flag.Set("test.parallel", "16"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	code := m.Run()

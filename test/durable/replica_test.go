@@ -4,21 +4,22 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"wardroom/internal/platform/db"
 )
 
-// replicas starts two processes on the same PostgreSQL database. They have different
-// application names. The first one is the trial's own.
-func replicas(t *testing.T) (x *trial, both map[string]*process) {
+// replicas starts two processes on the same PostgreSQL database, at the address that at returns for the trial's. They
+// have different application names. The first one is the trial's own.
+func replicas(t *testing.T, at func(address string) string) (x *trial, both map[string]*process) {
 	t.Helper()
 	x = newTrial(t, plant(t, db.Postgres), nil)
 	both = map[string]*process{}
 	for _, name := range []string{"second", "first"} {
 		env := maps.Clone(x.env)
-		env["DATABASE_URL"] = x.address + "&application_name=" + name
+		env["DATABASE_URL"] = at(x.address) + "&application_name=" + name
 		both[name] = launch(t, env)
 		x.live(both[name])
 		x.connected()
@@ -31,7 +32,7 @@ func replicas(t *testing.T) (x *trial, both map[string]*process) {
 // answer that it is running.
 func TestRunAtTwoReplicas(t *testing.T) {
 	t.Parallel()
-	x, both := replicas(t)
+	x, both := replicas(t, strings.Clone)
 	speak := x.think("cto") // so that no request comes after the end
 	type answer struct {
 		status int
@@ -72,7 +73,7 @@ func TestRunAtTwoReplicas(t *testing.T) {
 // completes the standup.
 func TestReplicaFinishesTheMeeting(t *testing.T) {
 	t.Parallel()
-	x, both := replicas(t)
+	x, both := replicas(t, strings.Clone)
 	between := step("keep %-cto-1", "ask %-cpo-1")
 	sprung, unset := between.set(x)
 	x.mustRun()

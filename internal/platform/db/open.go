@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -175,6 +176,37 @@ func checkVersion(ctx context.Context, pool *sql.DB) error {
 	return nil
 }
 
+// limits are the time limits of PostgreSQL that DATABASE_URL can change.
+type limits struct {
+	dial time.Duration // to open a connection
+	lock time.Duration // for a lock in a write transaction
+	idle time.Duration // between two statements of a write transaction
+}
+
+// limitsOf takes the limits out of the parameters of a database URL: connect_timeout in seconds,
+// lock_timeout and idle_in_transaction_session_timeout in milliseconds. PostgreSQL gets them with
+// each write transaction, because connection poolers can reject startup parameters.
+func limitsOf(cfg *pgx.ConnConfig) (limits, error) {
+	within := limits{dial: dialTime, lock: lockTime, idle: idleTxTimeout}
+	if cfg.ConnectTimeout > 0 {
+		within.dial = cfg.ConnectTimeout
+	}
+	cfg.ConnectTimeout = within.dial
+	for name, limit := range map[string]*time.Duration{"lock_timeout": &within.lock, "idle_in_transaction_session_timeout": &within.idle} {
+		given, ok := cfg.RuntimeParams[name]
+		if !ok {
+			continue
+		}
+		ms, err := strconv.Atoi(given)
+		if err != nil || ms < 1 {
+			return limits{}, fmt.Errorf("%s in DATABASE_URL must be a number of milliseconds greater than 0", name)
+		}
+		*limit = time.Duration(ms) * time.Millisecond
+		delete(cfg.RuntimeParams, name)
+	}
+	return within, nil
+}
+
 func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
@@ -182,8 +214,9 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 		return nil, errors.New("DATABASE_URL is not a valid PostgreSQL address")
 	}
 	cfg.MaxConns = max(cfg.MaxConns, 16)
-	if cfg.ConnConfig.ConnectTimeout == 0 || cfg.ConnConfig.ConnectTimeout > dialTime {
-		cfg.ConnConfig.ConnectTimeout = dialTime
+	within, err := limitsOf(cfg.ConnConfig)
+	if err != nil {
+		return nil, err
 	}
 	cfg.PingTimeout = pingTime // for connections that were idle for a second
 	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
@@ -202,11 +235,11 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("connect to the database on %s: %w", cfg.ConnConfig.Host, err)
 	}
-	shared := sql.OpenDB(boundedConnector{stdlib.GetPoolConnector(pool)})
+	shared := sql.OpenDB(boundedConnector{stdlib.GetPoolConnector(pool), within.dial + pingTime})
 	shared.SetMaxIdleConns(0) // pgxpool keeps idle connections
 	d := &DB{
 		conn:  conn{engine: Postgres, rebound: new(textCache), watchers: new(watchers), raw: shared},
-		write: shared, read: shared, pool: pool, writers: writers{most: TurnTimeout, long: joinTimePostgres}, enter: beginStatement(lockTime, workTime, idleTxTimeout),
+		write: shared, read: shared, pool: pool, writers: writers{most: TurnTimeout, long: joinTimePostgres}, enter: beginStatement(within.lock, workTime, within.idle),
 		stop: []func() error{shared.Close, func() error { pool.Close(); return nil }},
 	}
 	d.pools = func() []Pool {

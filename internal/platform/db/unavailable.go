@@ -20,9 +20,8 @@ import (
 // Time limits for connecting to PostgreSQL. When one is exceeded, the database counts as
 // unavailable. The limits are short because clients do not wait long for a response.
 const (
-	dialTime    = 3 * time.Second // to open a connection
-	pingTime    = time.Second     // for the ping of an idle connection
-	acquireTime = 4 * time.Second // for both, including the wait for a free connection
+	dialTime = 3 * time.Second // to open a connection, unless DATABASE_URL sets connect_timeout
+	pingTime = time.Second     // for the ping of an idle connection, and for the wait for a free one
 )
 
 // idleTimeout is how long a read transaction or a migration can be idle before PostgreSQL
@@ -39,7 +38,7 @@ const (
 
 // errNoConnection means that no connection became available in time. Either the
 // server hangs, or all connections are in use.
-var errNoConnection = errors.New("no connection to the database within " + acquireTime.String())
+var errNoConnection = errors.New("no connection to the database in time")
 
 // sharedTime limits the duration of a read that several callers share; see ReadCache.
 const sharedTime = 5 * time.Second
@@ -130,16 +129,19 @@ func unavailableSQLite(code int) (string, bool) {
 	return "", false
 }
 
-// boundedConnector waits at most acquireTime for a connection.
-type boundedConnector struct{ driver.Connector }
+// boundedConnector waits at most as long as its limit for a connection.
+type boundedConnector struct {
+	driver.Connector
+	limit time.Duration
+}
 
 // Connect implements driver.Connector.
 func (b boundedConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	limited, cancel := context.WithTimeout(ctx, acquireTime)
+	limited, cancel := context.WithTimeout(ctx, b.limit)
 	defer cancel()
 	c, err := b.Connector.Connect(limited)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return nil, fmt.Errorf("%w: %w", errNoConnection, err)
+		return nil, fmt.Errorf("%w (%s): %w", errNoConnection, b.limit, err)
 	}
 	if under, ok := c.(*stdlib.Conn); ok {
 		return &pipelined{Conn: under, later: &pgx.Batch{}}, err

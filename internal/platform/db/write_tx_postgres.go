@@ -12,7 +12,8 @@ import (
 )
 
 // Limits on how long a PostgreSQL write transaction can block other writers. They
-// apply only to write transactions, not to migrations or reads.
+// apply only to write transactions, not to migrations or reads. DATABASE_URL can set the
+// first two (see limitsOf).
 const (
 	// idleTxTimeout is how long a transaction can pause between two statements. After
 	// that, a frozen or disconnected process loses its transaction and locks. Each
@@ -70,7 +71,7 @@ type writePostgres struct {
 // beginPostgres begins a transaction, takes writersLock and checks the schema
 // version, all in one round trip.
 func (d *DB) beginPostgres() (_ writeTx, err error) {
-	conn, err := d.write.Conn(context.Background()) // limited by acquireTime
+	conn, err := d.write.Conn(context.Background()) // limited by boundedConnector
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package dbtest
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,7 @@ func Engines() []db.Engine {
 func need(t testing.TB, engine db.Engine) {
 	t.Helper()
 	if !slices.Contains(Engines(), engine) {
-		t.Skipf("%s=%s excludes %s", EnginesEnv, os.Getenv(EnginesEnv), engine) //nolint:forbidigo // another run covers it, or test/ran fails
+		t.Skipf("%s=%s excludes %s", EnginesEnv, os.Getenv(EnginesEnv), engine) //nolint:forbidigo // another run covers it
 	}
 }
 
@@ -90,6 +91,21 @@ func URL(t testing.TB, engine db.Engine) string {
 		t.Fatal(err)
 	}
 	return Copy(t, template)
+}
+
+// ProductLimits returns the address of a PostgreSQL database with the time limits that users have. It is for tests of
+// these limits: for all others, test/postgres.sh raises them, because a busy machine exceeds them by chance.
+func ProductLimits(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address // the database reports it
+	}
+	query := u.Query()
+	for _, name := range []string{"connect_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
+		query.Del(name)
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 // Untouched returns the file path or URL of a database without tables, for migration tests.
