@@ -1,5 +1,6 @@
+import { appendFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { BaseSequencer, type Reporter, type TestCase, type TestSpecification } from 'vitest/node'
 
 // Browser tests. Each file runs the real binary and its own browser. `make pictures` and `make measure` run the two
 // files without assertions.
@@ -30,8 +31,21 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Lists the tests that passed only on their second try, like test/go.sh. */
+const flaky: Reporter = {
+  onTestCaseResult(test: TestCase) {
+    if (test.diagnostic()?.flaky) {
+      appendFileSync(
+        new URL('../../bin/flaky.txt', import.meta.url),
+        `${test.module.relativeModuleId}: ${test.fullName}\n`,
+      )
+    }
+  },
+}
+
 export default defineConfig({
   test: {
+    reporters: ['default', flaky],
     include: [`e2e/${only}.ts`],
     environment: 'node',
     globalSetup: 'e2e/fill.ts',
