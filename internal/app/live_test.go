@@ -141,7 +141,7 @@ func TestLive(t *testing.T) {
 		live.until("agentrt.status", `"state":"unreachable"`)
 		began := time.Now()
 		s.stop()
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > 50*time.Second {
 			t.Errorf("stopping with an open stream took %s", took)
 		}
 	})

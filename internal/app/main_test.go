@@ -316,8 +316,8 @@ func (s *service) wait() error {
 	case err := <-s.ended:
 		s.client.CloseIdleConnections()
 		return err
-	case <-time.After(30 * time.Second):
-		return fmt.Errorf("still running after 30 s")
+	case <-time.After(time.Minute):
+		return fmt.Errorf("still running after a minute")
 	}
 }
 

@@ -154,7 +154,7 @@ func TestBackupTakesNoLock(t *testing.T) {
 			if _, err := tx.Exec(t.Context(), `DELETE FROM users`); err != nil {
 				return err
 			}
-			soon, stop := context.WithTimeout(t.Context(), 20*time.Second)
+			soon, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			m, err := tool().Make(soon, address, file, true)
 			if err == nil && m.Rows["users"] != 1 {

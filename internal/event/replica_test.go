@@ -18,7 +18,7 @@ import (
 )
 
 // patience is the timeout for slow machines.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // replica is a running process: the log behind the real API on a real socket.
 type replica struct {

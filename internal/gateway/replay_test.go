@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const token = "test-gateway-token-0123456789abcdef"
 
 // patience limits every wait of these tests; only a failing test reaches it.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // shortTimeout is the limit for requests without a response. It is long enough for the
 // requests before them on a busy machine.

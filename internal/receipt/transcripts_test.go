@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // transcripts lets the agents of a demo runtime do all the work, and returns the transcripts as the
 // gateway client reads them.

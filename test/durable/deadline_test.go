@@ -24,7 +24,7 @@ func TestDeadlineWhileDead(t *testing.T) {
 			struck := wire{method: "agent.wait", run: "-cpo-1"}.prepare(x)
 			x.mustRun()
 			struck()
-			until(t, "the meeting's time to be over", 30*time.Second, func() bool { return time.Since(x.killed) > deadline })
+			until(t, "the meeting's time to be over", 60*time.Second, func() bool { return time.Since(x.killed) > deadline })
 			back := time.Now()
 			x.start()
 			r := x.end()
@@ -33,7 +33,7 @@ func TestDeadlineWhileDead(t *testing.T) {
 				status: "error", code: "deadline", reports: "answered asked pending", lines: "note note note question answer question error",
 				asked: map[string]int{"cmo": 0, "coo": 0}, tasks: -1,
 			})
-			until(t, "the open run to be stopped", 20*time.Second, func() bool { return x.runtime.Busy() == 0 })
+			until(t, "the open run to be stopped", 60*time.Second, func() bool { return x.runtime.Busy() == 0 })
 			x.connected()
 		})
 	}
@@ -64,7 +64,7 @@ func TestGivenUpAfterFiveDeaths(t *testing.T) {
 	x.settled()
 	x.connected()
 	x.mustRun()
-	until(t, "the end of the retry", 40*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM standups WHERE status = 'completed'`) == 1 })
+	until(t, "the end of the retry", 60*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM standups WHERE status = 'completed'`) == 1 })
 	if r = x.get(); r.Attempt != 2 || x.runtime.Asked("cto") != 1 || x.runtime.Asked("cpo") != 1 {
 		t.Errorf("attempt %d, in which the cto was asked %d times and the cpo %d times", r.Attempt, x.runtime.Asked("cto"), x.runtime.Asked("cpo"))
 	}

@@ -121,10 +121,10 @@ func (p handing) play(x *trial) {
 	if n := x.count(`SELECT COUNT(*) FROM events WHERE kind = 'task.dispatch_ended'`); n != 1 {
 		x.Errorf("its end is recorded %d times", n)
 	}
-	until(x.T, "the job to be over", 20*time.Second, func() bool {
+	until(x.T, "the job to be over", 60*time.Second, func() bool {
 		return x.count(`SELECT COUNT(*) FROM jobs WHERE kind = 'dispatch' AND state IN ('ready', 'running')`) == 0
 	})
-	until(x.T, "what it cost", 30*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM tasks WHERE cost_nano > 0`) == 1 })
+	until(x.T, "what it cost", 60*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM tasks WHERE cost_nano > 0`) == 1 })
 	if n := x.count(`SELECT COUNT(*) FROM usage_ledger WHERE task_key = ? AND kind = 'run'`, task.Key); n != 1 {
 		x.Errorf("the ledger has %d runs of the task, want 1", n)
 	}

@@ -78,7 +78,7 @@ func TestFrozenReplica(t *testing.T) {
 		defer c.Unlock()
 		return len(c.made)
 	}
-	until(t, "both to write", 30*time.Second, func() bool { return wrote("first") > 10 && wrote("second") > 10 })
+	until(t, "both to write", 60*time.Second, func() bool { return wrote("first") > 10 && wrote("second") > 10 })
 
 	thaw := freezeWriting(x, both["first"], "first")
 	t.Cleanup(thaw) // before the wait for the crowds
@@ -99,7 +99,7 @@ func TestFrozenReplica(t *testing.T) {
 
 	thaw()
 	already := wrote("first")
-	until(t, "the thawed replica to write", 30*time.Second, func() bool { return wrote("first") > already+10 })
+	until(t, "the thawed replica to write", 60*time.Second, func() bool { return wrote("first") > already+10 })
 	stop()
 	writing.Wait()
 	for name, c := range crowds {
@@ -133,7 +133,7 @@ func freezeWriting(x *trial, p *process, name string) (thaw func()) {
 			x.Fatal(err)
 		}
 	}
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		signal(syscall.SIGSTOP)
 		time.Sleep(10 * time.Millisecond) // everything it has sent is answered
 		if x.count(`SELECT COUNT(*) FROM pg_stat_activity JOIN pg_locks USING (pid)

@@ -96,7 +96,7 @@ func (p holding) play(x *trial) {
 		return j.Enabled
 	}
 	until(x.T, "the hold", 60*time.Second, func() bool { return is() == "held" })
-	until(x.T, "the job to be disabled", 30*time.Second, func() bool { return !enabled() })
+	until(x.T, "the job to be disabled", 60*time.Second, func() bool { return !enabled() })
 	if is := x.runtime.Config(); !strings.Contains(is, "wardroom-hold/limit-reached") {
 		x.Errorf("the configuration is %s", is)
 	}
@@ -110,5 +110,5 @@ func (p holding) play(x *trial) {
 	if after := x.runtime.Config(); after != before {
 		x.Errorf("the configuration was\n%s\nand is\n%s", before, after)
 	}
-	until(x.T, "the job to be enabled", 30*time.Second, enabled)
+	until(x.T, "the job to be enabled", 60*time.Second, enabled)
 }

@@ -20,7 +20,7 @@ func (p trap) prepare(x *trial) (struck func()) {
 	sprung, unset := p.set(x)
 	return func() {
 		x.Helper()
-		until(x.T, "the transaction to get to its trap", 40*time.Second, sprung)
+		until(x.T, "the transaction to get to its trap", 60*time.Second, sprung)
 		x.kill()
 		unset()
 		if n := x.count(p.here); n != 1 {

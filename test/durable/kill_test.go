@@ -71,7 +71,7 @@ func points() []point {
 				speak := x.think("cto")
 				return func(x *trial) {
 					speak()
-					until(x.T, "the answer", 10*time.Second, func() bool { return x.runtime.Asked("cto") == 1 && x.runtime.Busy() == 0 })
+					until(x.T, "the answer", 60*time.Second, func() bool { return x.runtime.Asked("cto") == 1 && x.runtime.Busy() == 0 })
 					x.runtime.Restart(0)
 				}
 			},
@@ -194,7 +194,7 @@ var cancel = outcome{
 // stopped waits until the gateway has no run in progress.
 func stopped(x *trial) {
 	x.Helper()
-	until(x.T, "the orphaned run to be stopped", lease+20*time.Second, func() bool { return x.runtime.Busy() == 0 })
+	until(x.T, "the orphaned run to be stopped", lease+60*time.Second, func() bool { return x.runtime.Busy() == 0 })
 }
 
 // nonsense makes the facilitator first answer with text that is not a review.
@@ -231,7 +231,7 @@ func refuses(x *trial) { x.runtime.Fail("coo", "no credit") }
 func restarts(x *trial) (down func(*trial)) {
 	x.runtime.Silence("cto", true)
 	return func(x *trial) {
-		until(x.T, "the run to begin", 10*time.Second, func() bool { return x.runtime.Asked("cto") == 1 })
+		until(x.T, "the run to begin", 60*time.Second, func() bool { return x.runtime.Asked("cto") == 1 })
 		x.runtime.Silence("cto", false)
 		x.runtime.Restart(0)
 	}
@@ -243,7 +243,7 @@ func cancelled(agent string) func(x *trial) error {
 		if err := x.run(); err != nil {
 			return err
 		}
-		until(x.T, agent+" to think", 20*time.Second, func() bool {
+		until(x.T, agent+" to think", 60*time.Second, func() bool {
 			return x.count(`SELECT COUNT(*) FROM standup_questions WHERE accepted AND agent_id = ?`, agent) == 1
 		})
 		_, _, err := request(x.Context(), x.life().url, x.token, http.MethodPost, x.path()+"/cancel", nil)
@@ -256,7 +256,7 @@ func retried(x *trial) error {
 	if err := x.run(); err != nil {
 		return err
 	}
-	until(x.T, "the first attempt to fail", 20*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM standups WHERE status = 'error'`) == 1 })
+	until(x.T, "the first attempt to fail", 60*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM standups WHERE status = 'error'`) == 1 })
 	x.runtime.Fail("coo", "")
 	return x.run()
 }

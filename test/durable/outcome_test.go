@@ -29,7 +29,7 @@ const lease = 15 * time.Second
 
 // soon is the time limit of a standup whose agents answer, usually about a second, on a
 // busy machine.
-const soon = 15 * time.Second
+const soon = 45 * time.Second
 
 // whole checks for everything that an interruption could cause: repeated questions or
 // effects, lost or repeated lines, and long waits.
@@ -174,7 +174,7 @@ func (x *trial) settled() {
 	if n := x.count(`SELECT COUNT(*) FROM standup_questions WHERE state = 'open'`); n != 0 {
 		x.Errorf("%d questions are still open", n)
 	}
-	until(x.T, "the end of the work", lease+10*time.Second, func() bool {
+	until(x.T, "the end of the work", lease+60*time.Second, func() bool {
 		return x.count(`SELECT COUNT(*) FROM jobs WHERE kind = 'standup' AND state IN ('ready', 'running')`) == 0
 	})
 }

@@ -77,7 +77,7 @@ func TestReplicaFinishesTheMeeting(t *testing.T) {
 	between := step("keep %-cto-1", "ask %-cpo-1")
 	sprung, unset := between.set(x)
 	x.mustRun()
-	until(t, "the meeting to get to its second participant", 40*time.Second, sprung)
+	until(t, "the meeting to get to its second participant", 60*time.Second, sprung)
 	holders := x.names(`
 		SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)
 		WHERE locktype = 'advisory' AND NOT granted AND classid = ? AND objid = ?`, lockOne, lockTwo)

@@ -131,7 +131,7 @@ func (x *trial) life() *process {
 // connected waits until the service is connected to the gateway.
 func (x *trial) connected() {
 	x.Helper()
-	until(x.T, "the gateway", 30*time.Second, func() bool {
+	until(x.T, "the gateway", 60*time.Second, func() bool {
 		_, body := x.do(http.MethodGet, "/api/v1/agentrt/status", nil)
 		return bytes.Contains(body, []byte(`"state":"connected"`))
 	})
@@ -285,7 +285,7 @@ func (x *trial) look(what string, do func() error) {
 			x.Logf("%s: %v", what, err)
 		}
 	}()
-	until(x.T, "an answer to "+what, 40*time.Second, func() bool {
+	until(x.T, "an answer to "+what, 60*time.Second, func() bool {
 		err = do()
 		if _, away := db.Unavailable(err); err != nil && !away {
 			x.FailNow()

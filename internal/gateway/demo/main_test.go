@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for an expected event. Passing tests never wait that
 // long.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // open starts a runtime that closes when the test ends. Its seconds are 10 ms long.
 func open(t *testing.T, o Options) *Runtime {

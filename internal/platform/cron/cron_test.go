@@ -238,7 +238,7 @@ func FuzzParse(f *testing.F) {
 			}
 			now = next
 		}
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%q took %s", expression, took)
 		}
 	})

@@ -66,7 +66,7 @@ func TestUnavailableReal(t *testing.T) {
 		}
 	})
 	t.Run("all connections are in use", func(t *testing.T) {
-		d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
+		d := dbtest.Open(t, dbtest.ProductLimits(dbtest.URL(t, db.Postgres)))
 		var all sync.WaitGroup
 		holding, release := make(chan bool), make(chan bool)
 		for range d.Pools()[0].Max {
@@ -84,7 +84,7 @@ func TestUnavailableReal(t *testing.T) {
 		}
 		began := time.Now()
 		err := d.Ping(t.Context())
-		if reason, away := db.Unavailable(err); !away || !strings.Contains(reason, "in time") || time.Since(began) > 10*time.Second {
+		if reason, away := db.Unavailable(err); !away || !strings.Contains(reason, "in time") || time.Since(began) > 60*time.Second {
 			t.Errorf("after %v: %v is taken for %q", time.Since(began), err, reason)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -59,7 +59,7 @@ func enqueue(t *testing.T, q *job.Queue, kind, key string) bool {
 
 func wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain for: %s", what)
 		}
@@ -313,7 +313,7 @@ func TestReclaimOwn(t *testing.T) {
 			if !errors.Is(err, job.ErrLost) {
 				t.Errorf("the first was told %v, want ErrLost", err)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the first attempt goes on")
 		}
 		lease := func() (until clock.Time) {
