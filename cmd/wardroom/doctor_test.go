@@ -116,7 +116,9 @@ func TestDoctor(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan int, 1)
 		var out, errs output
-		go func() { ended <- run(ctx, []string{"doctor"}, terminal{in: strings.NewReader(""), out: &out, err: &errs}) }()
+		go func() {
+			ended <- run(ctx, []string{"doctor"}, terminal{in: strings.NewReader(""), out: &out, err: &errs})
+		}()
 		c, err := ln.Accept() // the check waits for an answer
 		if err != nil {
 			t.Fatal(err)
