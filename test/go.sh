@@ -12,6 +12,7 @@ mkdir -p bin
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 
+export GORACE=halt_on_error=1 # so that the report is shown, and no other test is blamed
 go tool -modfile=tools/go.mod gotestsum --format pkgname-and-test-fails --format-icons text --hide-summary skipped \
   --rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-abort-on-data-race --rerun-fails-report="$report" \
   --packages="$*" -- -count=1 -vet=off -ldflags=-w -p 2 -parallel 4 -timeout 20m "${flags[@]}"

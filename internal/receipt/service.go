@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"wardroom/internal/event"
@@ -54,6 +55,7 @@ type Service struct {
 	Recent      func(ctx context.Context, agentID string, since time.Time, limit int) ([]Transcript, error)
 	Messages    func(ctx context.Context, t Transcript, most int64) ([]transcript.Message, error)
 
+	start   sync.Once // in the first Refresh
 	started time.Time // of the first Refresh
 }
 
@@ -160,9 +162,7 @@ func (s *Service) Record(ctx context.Context, agentID string) (Record, error) {
 
 // Refresh is a periodic job that makes the receipts whose transcripts may have grown.
 func (s *Service) Refresh(ctx context.Context) error {
-	if s.started.IsZero() {
-		s.started = s.Now()
-	}
+	s.start.Do(func() { s.started = s.Now() })
 	all, err := pending(ctx, s.DB, maxPending)
 	if err != nil {
 		return fmt.Errorf("find receipts to make: %w", err)
