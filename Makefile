@@ -114,7 +114,8 @@ unit-postgres:
 
 # A failed test of a killed process is never repeated: such a fault may show once in a hundred runs.
 unit-durable: # kills the service, on both databases
-	test/postgres.sh $(GO) test -count=1 -vet=off -parallel 4 -timeout 20m -skip '$(subst $() ,,$(ON_SQLITE))' ./test/durable
+	TEST_ENGINES=sqlite $(GO) test -count=1 -vet=off -ldflags=-w -parallel 4 -timeout 20m ./test/durable
+	TEST_ENGINES=postgres test/postgres.sh $(GO) test -count=1 -vet=off -ldflags=-w -parallel 4 -timeout 20m -skip '$(subst $() ,,$(ON_SQLITE))' ./test/durable
 
 journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
 	test/postgres.sh test/go.sh -tags journey -parallel 2 -v -skip '$(TRIALS)|$(REPEATS)' -- ./test/realgateway

@@ -129,9 +129,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	if err != nil {
 		return nil, fmt.Errorf("invalid AGENTRT_GATEWAY_* settings: %w", err)
 	}
-	d, err := openDatabase(ctx, log, cmp.Or(opts.DatabaseWait, databaseWait), func() (*db.DB, error) {
-		return db.Own(ctx, cfg.DatabaseURL.Reveal())
-	})
+	d, err := openDatabase(ctx, log, cfg.DatabaseURL.Reveal(), cmp.Or(opts.DatabaseWait, databaseWait), db.Own)
 	if err != nil {
 		return nil, err
 	}

@@ -17,14 +17,17 @@ const (
 	databasePause = 500 * time.Millisecond // between two attempts
 )
 
-// openDatabase calls open until the database is available, ctx ends, or wait has passed. It returns the last error.
-func openDatabase(ctx context.Context, log *slog.Logger, wait time.Duration, open func() (*db.DB, error)) (*db.DB, error) {
+// openDatabase calls open for the address until the database is available, ctx ends, or wait has passed. It returns the
+// last error. It waits only for PostgreSQL: an SQLite file that can't be opened needs a person.
+func openDatabase(ctx context.Context, log *slog.Logger, address string, wait time.Duration,
+	open func(ctx context.Context, address string) (*db.DB, error),
+) (*db.DB, error) {
 	began, told := time.Now(), false
 	for {
-		d, err := open()
+		d, err := open(ctx, address)
 		reason, away := db.Unavailable(err)
 		waited := time.Since(began)
-		if !away || waited+databasePause > wait {
+		if !away || db.EngineOf(address) == db.SQLite || waited+databasePause > wait {
 			return d, err
 		}
 		if waited >= databaseQuiet && !told {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,25 +17,29 @@ import (
 
 // A database that starts a little later than Wardroom must not end it, and a wrong address must not keep it for ever.
 func TestOpenDatabase(t *testing.T) {
+	const postgres = "postgres://wardroom@db/wardroom"
 	refused := errors.New("invalid settings")
 	for name, test := range map[string]struct {
-		back  time.Duration // when the database becomes available
-		err   error         // until then
-		want  error
-		took  time.Duration
-		lines int // in the log
+		address string        // empty means PostgreSQL
+		back    time.Duration // when the database becomes available
+		err     error         // until then
+		want    error
+		took    time.Duration
+		lines   int // in the log
 	}{
 		"available":       {},
 		"available soon":  {back: 2 * time.Second, err: io.EOF, took: 2 * time.Second},
 		"available later": {back: 20 * time.Second, err: io.EOF, took: 20 * time.Second, lines: 1},
 		"never":           {back: time.Hour, err: io.EOF, want: io.EOF, took: databaseWait, lines: 1},
+		"a file":          {address: "data/wardroom.db", back: time.Hour, err: io.EOF, want: io.EOF},
 		"another error":   {back: time.Hour, err: refused, want: refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
 				began := time.Now()
-				_, err := openDatabase(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), databaseWait, func() (*db.DB, error) {
+				text := slog.New(slog.NewTextHandler(&log, nil))
+				_, err := openDatabase(t.Context(), text, cmp.Or(test.address, postgres), databaseWait, func(context.Context, string) (*db.DB, error) {
 					if time.Since(began) < test.back {
 						return nil, test.err
 					}
@@ -53,7 +58,9 @@ func TestOpenDatabase(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		began := time.Now()
-		if _, err := openDatabase(ctx, slog.New(slog.DiscardHandler), databaseWait, func() (*db.DB, error) { return nil, io.EOF }); !errors.Is(err, io.EOF) || time.Since(began) != time.Second {
+		never := func(context.Context, string) (*db.DB, error) { return nil, io.EOF }
+		_, err := openDatabase(ctx, slog.New(slog.DiscardHandler), postgres, databaseWait, never)
+		if !errors.Is(err, io.EOF) || time.Since(began) != time.Second {
 			t.Errorf("stopped: %v after %s", err, time.Since(began))
 		}
 	})

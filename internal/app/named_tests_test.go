@@ -74,7 +74,7 @@ func TestFactsNameFilesAndTests(t *testing.T) {
 	}
 }
 
-// testFunctions caches the results of testsIn.
+// testFunctions caches the names of the functions in the test files of each folder.
 type testFunctions map[string]map[string]bool
 
 // in returns the names of the functions in the test files of a folder, which is relative to the root.

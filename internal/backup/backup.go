@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"wardroom/internal/platform/db"
@@ -83,7 +82,7 @@ func (t *Tool) write(ctx context.Context, database, part string) (Made, error) {
 	defer f.Close()
 	m := Manifest{MadeAt: t.Now().UTC(), Version: t.Version}
 	var faults []string
-	if isPostgres(database) {
+	if db.EngineOf(database) == db.Postgres {
 		faults, err = t.dump(ctx, database, f, &m)
 	} else {
 		faults, err = t.copySQLite(ctx, database, part, &m)
@@ -154,10 +153,6 @@ func (t *Tool) inspect(ctx context.Context, d *db.DB) (seen inspection, err erro
 
 // errExists means that a file to be created already exists.
 var errExists = errors.New("already exists: choose another name")
-
-func isPostgres(database string) bool {
-	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
-}
 
 func sizeOf(path string) int64 {
 	info, err := os.Stat(path)

@@ -39,13 +39,13 @@ func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err 
 		return r, err
 	}
 	if r.Engine == db.Postgres.String() {
-		if !isPostgres(into) {
+		if db.EngineOf(into) == db.SQLite {
 			return r, errors.New("this is a backup of PostgreSQL: restore it into an empty database, postgres://USER@HOST:PORT/NAME")
 		}
 		r.Setting = "DATABASE_URL"
 		return r, t.restorePostgres(ctx, file, r.Manifest, into)
 	}
-	if isPostgres(into) {
+	if db.EngineOf(into) == db.Postgres {
 		return r, errors.New("this is a backup of SQLite: restore it into a folder, or a file such as new/wardroom.db")
 	}
 	var path string
@@ -212,7 +212,7 @@ func prepareSchema(ctx context.Context, c *pgx.Conn, name string) (undo func() e
 // server.
 func (t *Tool) restoreToScratch(ctx context.Context, file, server string, v *Verified) (err error) {
 	u, err := url.Parse(server)
-	if err != nil || !isPostgres(server) {
+	if err != nil || db.EngineOf(server) == db.SQLite {
 		return errors.New("--using needs the address of a PostgreSQL server, such as postgres://USER@HOST:PORT/postgres")
 	}
 	c, err := connect(ctx, server)

@@ -28,10 +28,18 @@ var ErrOwned = errors.New("another Wardroom process is using this database file"
 // WAL-reset bug").
 const oldest = 3_051_003
 
+// EngineOf returns the engine of the database at the given address: PostgreSQL for its URLs, otherwise SQLite.
+func EngineOf(address string) Engine {
+	if strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") {
+		return Postgres
+	}
+	return SQLite
+}
+
 // Open connects to the database at the given address: "postgres://…", or the path of
 // an SQLite file. It creates the file if it does not exist.
 func Open(ctx context.Context, rawURL string) (*DB, error) {
-	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
+	if EngineOf(rawURL) == Postgres {
 		return openPostgres(ctx, rawURL)
 	}
 	return openSQLite(ctx, rawURL)
@@ -44,7 +52,7 @@ func Open(ctx context.Context, rawURL string) (*DB, error) {
 // not closed cleanly, Own first checks it for up to five seconds and returns ErrDamaged
 // if it is damaged.
 func Own(ctx context.Context, rawURL string) (*DB, error) {
-	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
+	if EngineOf(rawURL) == Postgres {
 		return openPostgres(ctx, rawURL)
 	}
 	if err := os.MkdirAll(filepath.Dir(rawURL), 0o700); err != nil {

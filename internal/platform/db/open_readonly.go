@@ -21,7 +21,7 @@ const readOnlyTimeout = 3 * time.Second
 func OpenReadOnly(ctx context.Context, rawURL string) (*DB, error) {
 	ctx, cancel := context.WithTimeout(ctx, readOnlyTimeout)
 	defer cancel()
-	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
+	if EngineOf(rawURL) == Postgres {
 		return openPostgresReadOnly(ctx, rawURL)
 	}
 	if _, err := os.Stat(rawURL); err != nil {
