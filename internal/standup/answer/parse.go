@@ -193,6 +193,7 @@ type assembler struct {
 	chunk []string
 	first bool // the chunk's first line was on the label's line
 	last  int  // line number of the last label
+	said  int  // line number of the last line that was neither a label nor blank
 	blank bool // the previous line was blank
 }
 
@@ -212,6 +213,9 @@ func (b *assembler) line(i int) {
 	}
 	b.chunk = append(b.chunk, line)
 	b.blank = strings.TrimSpace(line) == ""
+	if !b.blank {
+		b.said = i
+	}
 }
 
 // otherHeading reports whether a line is a heading that ends the current part.
@@ -235,11 +239,7 @@ var farewell = regexp.MustCompile(`(?i)^(please )?(let me know|happy to|feel fre
 // the report. This is the case if the line follows a horizontal rule, follows the list that
 // contains the report, or is a farewell.
 func (b *assembler) afterReport(i int) bool {
-	j := i - 1
-	for j > b.last && strings.TrimSpace(b.lines[j]) == "" {
-		j--
-	}
-	if j > b.last && thematicBreak.MatchString(strings.TrimSpace(b.lines[j])) && trimBlock(b.chunk, b.first) != "" {
+	if b.said > b.last && thematicBreak.MatchString(strings.TrimSpace(b.lines[b.said])) && trimBlock(b.chunk, b.first) != "" {
 		return true
 	}
 	text := strings.TrimLeft(b.lines[i], " \t")

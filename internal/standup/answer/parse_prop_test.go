@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"pgregory.net/rapid"
@@ -242,11 +241,7 @@ func TestParseReportLong(t *testing.T) {
 	t.Parallel()
 	line := "- TASK-7 went on, and today this line is one of very many\n"
 	body := strings.Repeat(line, 33_000/len(line))
-	start := time.Now()
 	p := ParseReport("## Yesterday\n" + body + "\n**not a label**\n## Today\n" + body + "## Blockers\n" + body)
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("took %v", d)
-	}
 	want := strings.TrimSpace(body)
 	if text(p.Yesterday) != want+"\n\n**not a label**" || text(p.Today) != want || text(p.Blockers) != want || p.Other != "" {
 		t.Errorf("%d, %d, %d and %d bytes", len(text(p.Yesterday)), len(text(p.Today)), len(text(p.Blockers)), len(p.Other))
@@ -267,20 +262,18 @@ func hostile(n int) map[string]string {
 	}
 }
 
-// The parser takes linear time on hostile input. The bound is loose enough for a slow
-// machine with the race detector; quadratic time would take minutes.
+// The parser takes linear time on hostile input: quadratic time would exceed the time limit of the test run.
 func TestParseReportIsLinear(t *testing.T) {
 	t.Parallel()
-	for name, s := range hostile(30_000) {
-		t.Run(name, func(t *testing.T) {
-			start := time.Now()
+	if testing.Short() {
+		t.Skip("takes 30 s")
+	}
+	for name, s := range hostile(1 << 19) {
+		t.Run(name, func(*testing.T) {
 			ParseReport(s)
 			Items(s)
 			FinishedClaims(s)
 			ParseReview(s)
-			if d := time.Since(start); d > 20*time.Second {
-				t.Errorf("took %v", d)
-			}
 		})
 	}
 }
