@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { axeFaults, axeFaultsNightly } from './axe.ts'
+import { axeFaults, axeFaultsPassing } from './axe.ts'
 import { desktop, looks, sizes } from './browser.ts'
 import { call } from './demo.ts'
 import { demo, opened, setUp } from './fixture.ts'
@@ -25,7 +25,7 @@ describe.each(sizes)('agents, %s', (_, look) => {
     const lead = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'COO' }) })
     await lead.getByText('Facilitator', { exact: true }).waitFor()
     expect(await lead.locator('[data-face=coo]').textContent()).toBe('CO')
-    await lead.getByRole('img', { name: /^Cost by day\. / }).waitFor()
+    if (look.width >= 600) await lead.getByRole('img', { name: /^Cost by day\. / }).waitFor()
     // Four agents need no filter.
     expect(await page.getByRole('searchbox', { name: 'Filter by name' }).count()).toBe(0)
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
@@ -40,7 +40,7 @@ describe('an agent', () => {
     await page.waitForURL('**/sessions/agent:cmo:main')
     const field = page.getByRole('textbox', { name: 'Message CMO' })
     await expect.poll(() => field.evaluate(e => e === document.activeElement)).toBe(true)
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
 
     await page.goto('/agents')
     await page.getByRole('link', { name: 'Message CPO' }).waitFor()
@@ -81,7 +81,7 @@ describe('an agent', () => {
     const run = now.getByRole('link', { name: 'Open run' }).first()
     expect(await run.getAttribute('title')).toMatch(new RegExp(`^agent:cto:task:${task.key}$`, 'i'))
     await page.getByText('Active').first().waitFor()
-    await expect.poll(() => now.count(), { timeout: 60_000 }).toBe(0)
+    await expect.poll(() => now.count()).toBe(0)
     const last = page.getByRole('region', { name: 'Last result' })
     await last.getByRole('link', { name: 'Look at the search' }).waitFor()
     expect(complaints).toEqual([])
@@ -94,9 +94,7 @@ describe('an agent', () => {
     }
     await call(demo, 'POST', `/tasks/${task.key}/dispatch`)
     const key = encodeURIComponent(`agent:cpo:task:${task.key.toLowerCase()}`)
-    await expect
-      .poll(() => call(demo, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false), { timeout: 20_000 })
-      .toBe(true)
+    await expect.poll(() => call(demo, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false)).toBe(true)
     const { context, page, complaints } = await opened(desktop, '/agents/cpo')
     // Keeps the agent working for a minute, because the dialog opens slowly on a busy machine.
     for (let i = 0; i < 24; i++) await call(demo, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
@@ -105,7 +103,7 @@ describe('an agent', () => {
       .first()
       .click()
     const question = page.getByRole('dialog', { name: 'Stop this session?' })
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     await question.getByRole('button', { name: 'Cancel' }).click()
     await question.waitFor({ state: 'hidden' })
     await expect.poll(() => page.getByRole('button', { name: /^Stop run/ }).count()).toBeGreaterThan(0)
@@ -182,7 +180,7 @@ describe('an agent', () => {
     await filter.fill('cpo 7')
     await page.waitForURL('**/agents?q=cpo+7')
     expect(await page.locator('main h3').allTextContents()).toEqual(['CPO 7'])
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     await filter.fill('nobody')
     await page.getByRole('button', { name: 'Clear filter' }).click()
     await expect.poll(() => page.locator('main h3').count()).toBe(40)

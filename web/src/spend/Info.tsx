@@ -8,7 +8,7 @@ export function Info({ label, children }: { label: string; children: ReactNode }
     <Popover.Root>
       <Popover.Trigger
         aria-label={label}
-        className="-my-1 inline-flex size-6 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink"
+        className="-my-1 inline-flex size-[24px] shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink"
         title={label}
       >
         <Icon className="size-3.5" name="info" />

@@ -45,7 +45,7 @@ export function Total({ report, days, today, children }: Props) {
         <p className="font-semibold text-2xl" data-total="">
           <Money usd={sum} />
         </p>
-        <p className="flex items-center gap-1">
+        <p className="mb-1 flex items-center gap-1">
           <span className={compared ? '' : 'text-soft'}>{compared ?? words.compare.none}</span>
           <About report={report} />
         </p>
