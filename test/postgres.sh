@@ -41,17 +41,37 @@ owner() {
   fi
 }
 
+# clear ends the clusters of runs that were killed, and deletes their folders.
+clear() {
+  local old
+  for old in /dev/shm/wardroom-postgres.* "${TMPDIR:-/tmp}"/wardroom-postgres.*; do
+    if [ ! -s "$old/owner" ] || ps -o stat= -p "$(cat "$old/owner")" | grep -qv Z; then continue; fi
+    if [ -f "$old/data/postmaster.pid" ]; then
+      (cd "$old" && owner "$BIN/pg_ctl" stop -D "$old/data" -m immediate -s) || true
+    fi
+    rm -rf "$old" || true
+  done
+}
+
+# free prints how many MB are free in a folder.
+free() { df -Pm "$1" 2>/dev/null | awk 'NR == 2 { print $4 }'; }
+
 # room prints the folder for the cluster: /dev/shm if root runs the tests and it has
 # enough space, because a disk that is busy with other tests delays connections by
 # seconds. For other users, the system may empty /dev/shm when they log out.
 room() {
-  local free=0
-  if [ -z "${TMPDIR:-}" ] && [ "$(id -u)" -eq 0 ]; then
-    free=$(df --output=avail --type=tmpfs --block-size=1M /dev/shm 2>/dev/null | tail -n 1) || free=0
+  local folder=${TMPDIR:-/tmp}
+  if [ -z "${TMPDIR:-}" ] && [ "$(id -u)" -eq 0 ] && [ "$(free /dev/shm)" -ge 4096 ] 2>/dev/null; then folder=/dev/shm; fi
+  if [ "$(free "$folder")" -lt 2048 ]; then
+    echo "PostgreSQL for the tests needs 2 GB, but $folder has only $(free "$folder") MB free: free some, or set TMPDIR to another folder" >&2
+    return 1
   fi
-  if [ "$free" -ge 4096 ]; then echo /dev/shm; else echo "${TMPDIR:-/tmp}"; fi
+  echo "$folder"
 }
-dir=$(mktemp -d "$(room)/wardroom-postgres.XXXXXX")
+clear
+folder=$(room)
+dir=$(mktemp -d "$folder/wardroom-postgres.XXXXXX")
+echo $$ >"$dir/owner"
 child=
 
 # shellcheck disable=SC2317 # the traps call it

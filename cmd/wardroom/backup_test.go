@@ -107,6 +107,9 @@ func titles(t *testing.T, address string) map[string]bool {
 // not leave a file that looks like a backup.
 func TestBackupBesideService(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	bin := filepath.Join(t.TempDir(), "wardroom")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "wardroom/cmd/wardroom").CombinedOutput(); err != nil {
 		t.Fatalf("build the binary: %v\n%s", err, out)

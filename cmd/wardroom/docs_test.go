@@ -12,6 +12,9 @@ import (
 // TestAgentsDocument runs the commands of docs/agents.md in order, because they must work
 // as written.
 func TestAgentsDocument(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	page, err := filepath.Abs("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)

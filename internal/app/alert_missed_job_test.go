@@ -17,6 +17,9 @@ import (
 // the first.
 func TestMissedJobReachesTheInbox(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for two minutes")
+	}
 	both(t, func(t *testing.T, engine db.Engine) {
 		const grace = 2 * time.Second
 		h := newHouse(t, engine, func(r *config.Raw) { r.GatewayScopes = "operator.admin" })

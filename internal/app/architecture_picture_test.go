@@ -23,7 +23,7 @@ func architecturePage(t *testing.T) []byte {
 	if !found {
 		t.Fatal("docs/architecture.md has no picture: it needs a block of Mermaid")
 	}
-	files, err := goFiles(os.DirFS("../.."))
+	files, err := goFiles(ownTree)
 	if err != nil {
 		t.Fatal(err)
 	}

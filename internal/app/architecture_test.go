@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 )
@@ -38,7 +39,7 @@ func treeRules(t testing.TB) map[string]rule {
 func TestTree(t *testing.T) {
 	for name, r := range treeRules(t) {
 		t.Run(name, func(t *testing.T) {
-			broken, err := r(os.DirFS("../.."))
+			broken, err := r(ownTree)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,8 +61,21 @@ type goFile struct {
 	at   func(token.Pos) token.Position
 }
 
-// goFiles reads every Go file of the module, including those with build tags.
+// ownTree is the repository.
+var ownTree = os.DirFS("../..")
+
+// ownFiles reads the files of the repository once for all rules.
+var ownFiles = sync.OnceValues(func() ([]goFile, error) { return readFiles(ownTree) })
+
+// goFiles returns every Go file of the module, including those with build tags.
 func goFiles(tree fs.FS) ([]goFile, error) {
+	if tree == ownTree {
+		return ownFiles()
+	}
+	return readFiles(tree)
+}
+
+func readFiles(tree fs.FS) ([]goFile, error) {
 	var files []goFile
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -285,8 +299,8 @@ func mapsAreFresh(tree fs.FS) (broken []string, err error) {
 	return broken, err
 }
 
-// noInitNoSkip is the rule that no package has an init function and no test is skipped.
-// Only dbtest may skip: it skips the tests of an engine that a run does not cover.
+// noInitNoSkip is the rule that no package has an init function, and that a test is skipped only with -short, or by
+// dbtest because the run excludes its engine.
 func noInitNoSkip(tree fs.FS) (broken []string, err error) {
 	files, err := goFiles(tree)
 	for _, f := range files {
@@ -297,9 +311,9 @@ func noInitNoSkip(tree fs.FS) (broken []string, err error) {
 				if n.Name.Name == "init" && n.Recv == nil {
 					broken = append(broken, fmt.Sprintf("%s has an init function", f.at(n.Pos())))
 				}
-				if f.path == "internal/platform/db/dbtest/dbtest.go" && n.Name.Name == "need" {
-					return false
-				}
+				return f.path != "internal/platform/db/dbtest/dbtest.go" || n.Name.Name != "need"
+			case *ast.IfStmt:
+				return !wantsShort(n.Cond)
 			case *ast.SelectorExpr:
 				if testing && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, n.Sel.Name) {
 					broken = append(broken, fmt.Sprintf("%s skips a test", f.at(n.Pos())))
@@ -309,6 +323,18 @@ func noInitNoSkip(tree fs.FS) (broken []string, err error) {
 		})
 	}
 	return broken, err
+}
+
+// wantsShort reports whether a condition is testing.Short(), alone or together with others.
+func wantsShort(cond ast.Expr) bool {
+	switch cond := cond.(type) {
+	case *ast.BinaryExpr:
+		return cond.Op == token.LAND && (wantsShort(cond.X) || wantsShort(cond.Y))
+	case *ast.CallExpr:
+		is, ok := cond.Fun.(*ast.SelectorExpr)
+		return ok && is.Sel.Name == "Short"
+	}
+	return false
 }
 
 // sound returns a small tree that breaks no rule.
@@ -324,6 +350,7 @@ func sound() fstest.MapFS {
 		"internal/task/http.go":          text(`package task; import (_ "net/http"; _ "github.com/danielgtaylor/huma/v2"; _ "wardroom/internal/platform/web")`),
 		"internal/task/http_test.go":     text(`package task_test; import (_ "net/http/httptest"; _ "wardroom/internal/task"; _ "wardroom/internal/platform/db/dbtest")`),
 		"internal/task/task.go":          text(`package task; import (_ "fmt"; _ "wardroom/internal/event"); type T struct{}; func (T) init() {}; func (T) Skip() { T{}.Skip() }`),
+		"internal/task/task_test.go":     text(`package task; func TestX(t *testing.T) { if testing.Short() && race { t.Skip("slow") } }`),
 		"internal/task/store.go": text("package task; const q = `INSERT INTO tasks (` + c + `) VALUES (?) ON CONFLICT (id) DO UPDATE SET id = excluded.id`;" +
 			"const r = \"UPDATE tasks AS t SET \" + c; const s = `SELECT * FROM users FOR UPDATE SKIP LOCKED`; const e = `update the settings`"),
 		"internal/task/store_test.go": text("package task; const q = `DELETE FROM users`"),
@@ -384,6 +411,7 @@ func TestTreeRulesFailWhenBroken(t *testing.T) {
 		{"tests", "internal/task/q.go", `package task; func init() {}`, "has an init function"},
 		{"tests", "internal/task/q_test.go", `package task; func TestX(t *testing.T) { t.Skip("no database") }`, "skips a test"},
 		{"tests", "internal/task/q_test.go", `package task; func TestX(t *testing.T) { t.Run("x", func(t *testing.T) { t.SkipNow() }) }`, "skips a test"},
+		{"tests", "internal/task/q_test.go", `package task; func TestX(t *testing.T) { if testing.Short() || broken { t.Skip("broken") } }`, "skips a test"},
 		{"tests", "internal/platform/db/dbtest/q.go", `package dbtest; import "testing"; func X(t testing.TB) { t.Skipf("no %s", "database") }`, "skips a test"},
 	} {
 		tree := sound()

@@ -321,6 +321,9 @@ func TestArchiveOfSubAgents(t *testing.T) {
 // archived.
 func TestArchiveOfAHugeMessage(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs much memory")
+	}
 	h := newHouse(t, db.SQLite, nil)
 	s := h.start().connected()
 	owner := s.login(ownerEmail)

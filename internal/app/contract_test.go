@@ -32,6 +32,9 @@ import (
 // and checks every answer against it. A refused request must not have changed anything.
 func TestContract(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 30 s")
+	}
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,9 @@ import (
 // After an answer, the demo's agents do what people decided, and a request without an answer expires with an item.
 func TestDemoGoesOnAfterAnswers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 60 s")
+	}
 	for decision, c := range map[string]struct {
 		answers        map[string][]string // none skips the question
 		command, asked string              // what the agents say then

@@ -3,9 +3,6 @@ package app_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -187,6 +184,9 @@ func serveDemo(t *testing.T, d *app.Demo) (*service, caller) {
 // created through the regular services and in the zone of the first start.
 func TestDemoIsLivedIn(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	dir, past := t.TempDir(), time.Now().Add(-lastMoment)
 	zone, err := time.LoadLocation("Pacific/Auckland")
 	if err != nil {
@@ -276,6 +276,9 @@ func wantFailureOfTheNight(t *testing.T, owner caller, zone *time.Location) {
 // twice.
 func TestDemoGoesOnWorking(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	dir, past := t.TempDir(), time.Now().Add(-lastMoment)
 	began := time.Now().Add(-26 * time.Hour).UTC().Truncate(time.Millisecond)
 	state, err := json.Marshal(map[string]any{
@@ -332,6 +335,9 @@ func TestDemoGoesOnWorking(t *testing.T) {
 // A standup in the demo refers to the tasks on its board.
 func TestDemoStandup(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	dir := t.TempDir()
 	d := startDemo(t, dir)
 	s, owner := serveDemo(t, d)
@@ -398,6 +404,9 @@ func TestDemoStandup(t *testing.T) {
 // A demo that was killed while it filled its board is complete after the next start.
 func TestDemoGoesOnFilling(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	for name, undo := range map[string]string{
 		"before the accounts":        `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM api_keys; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE role = 'agent'`,
 		"between the accounts":       `DELETE FROM standups; DELETE FROM standup_blockers; DELETE FROM api_keys; DELETE FROM task_dependencies; DELETE FROM tasks; UPDATE task_counter SET last = 0; DELETE FROM users WHERE agent_id IN ('cpo', 'cmo')`,
@@ -467,32 +476,5 @@ func unfill(t *testing.T, dir, statements string) {
 	}
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// Invalid options are reported before anything is created.
-func TestDemoRefusals(t *testing.T) {
-	t.Parallel()
-	log := slog.New(slog.DiscardHandler)
-	dir := filepath.Join(t.TempDir(), "demo")
-	if _, err := app.NewDemo(t.Context(), app.DemoOptions{Dir: dir, Port: "99999"}, log); !errors.Is(err, app.ErrSettings) {
-		t.Errorf("a bad port: %v", err)
-	}
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a refused demo left a folder: %v", err)
-	}
-	d := startDemo(t, dir)
-	if _, err := app.NewDemo(t.Context(), app.DemoOptions{Dir: dir, Port: "0"}, log); !errors.Is(err, db.ErrOwned) {
-		t.Errorf("a second demo in the same folder: %v", err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "demo.json"), []byte(`{"jwt_se`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := app.NewDemo(t.Context(), app.DemoOptions{Dir: dir, Port: "0"}, log)
-	if want := fmt.Sprintf("delete the folder %s to start over", dir); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("damaged secrets: %v, want %q in it", err, want)
 	}
 }

@@ -101,6 +101,9 @@ func (v visitor) lastComment(key string) (text, author string) {
 // if it is sent back.
 func TestDemoWorksOnTask(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	v := visit(t)
 	key := v.keys["Write the brief for shared workspaces"]
 	done := v.works(key, "")
@@ -136,6 +139,9 @@ func TestDemoWorksOnTask(t *testing.T) {
 // A blocked task stays blocked until a person decides, and then goes on.
 func TestDemoGoesOnAfterDecision(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 15 s")
+	}
 	v := visit(t)
 	key := v.keys["Renew the signing certificate"]
 	if still := v.works(key, ""); still.Blocked == nil || still.Status != task.InProgress {
@@ -160,6 +166,9 @@ func TestDemoGoesOnAfterDecision(t *testing.T) {
 // One agent claims more than it did, and a task that nobody planned for is worked on too.
 func TestDemoClaimsAndUnknownTasks(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 15 s")
+	}
 	v := visit(t)
 	claimed := v.works(v.keys["Restore a backup to a new machine"], "")
 	text, _ := v.transcript(claimed)
@@ -180,6 +189,9 @@ func TestDemoClaimsAndUnknownTasks(t *testing.T) {
 // The demo has an agent in a loop and a limit that is almost reached, which is told only once.
 func TestDemoAsks(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	dir := t.TempDir()
 	for _, again := range []bool{false, true} {
 		// With this, the loop goes on for minutes. A busy machine reads the past first.
@@ -241,6 +253,9 @@ func wantReceipts(t *testing.T, d *app.Demo, owner caller) {
 // in review for more than a day.
 func TestDemoNeedsYou(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	d := startDemo(t, t.TempDir())
 	review := slices.DeleteFunc(boardOf(t, d), func(c card) bool { return c.Status != "review" || c.MovedHours < 24 })
 	if len(review) == 0 {

@@ -22,6 +22,9 @@ import (
 func TestDispatchEnds(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
+		if testing.Short() && engine == db.Postgres {
+			t.Skip("a short run has it on SQLite")
+		}
 		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchTimeout = "15s" })
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
@@ -74,6 +77,9 @@ func TestDispatchEnds(t *testing.T) {
 func TestDispatchMoot(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
+		if testing.Short() && engine == db.Postgres {
+			t.Skip("a short run has it on SQLite")
+		}
 		h := newHouse(t, engine, nil)
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
@@ -245,6 +251,9 @@ func TestDispatchOfDeactivated(t *testing.T) {
 func TestDispatchEndedLongAgo(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
+		if testing.Short() && engine == db.Postgres {
+			t.Skip("a short run has it on SQLite")
+		}
 		const limit = 8 * time.Second // long enough for a busy machine to reach the crash
 		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchTimeout = limit.String() })
 		s := h.start().connected()

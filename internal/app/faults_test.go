@@ -83,6 +83,9 @@ type breakage struct {
 // the agents' state correctly, and afterwards recovers without help and without leaks.
 func TestFaults(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
 	var all sync.WaitGroup
 	for _, b := range breakages() {
 		if b.alone {
@@ -96,6 +99,9 @@ func TestFaults(t *testing.T) {
 
 // Like TestFaults, for trials that measure memory and therefore run alone.
 func TestFaultsThatFillMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 15 s")
+	}
 	for _, b := range breakages() {
 		if b.alone {
 			t.Run(b.name, func(t *testing.T) { b.run(t) })

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,8 +28,11 @@ import (
 // the rows. Otherwise it is fast in a new installation and slow after a year.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
 	both(t, func(t *testing.T, engine db.Engine) {
-		many := rowsOf(t)
+		many := manyRows()
 		few := many / 10
 		address := map[int]string{}
 		fillTwice(t, engine, few, many, address)
@@ -76,14 +78,12 @@ func filled(t *testing.T, engine db.Engine, address string, note func(query stri
 	return s
 }
 
-// rowsOf returns the size of the larger database, which GROWTH_ROWS sets.
-func rowsOf(t *testing.T) int {
-	t.Helper()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("GROWTH_ROWS"), "20000"))
-	if err != nil {
-		t.Fatal(err)
+// manyRows returns the size of the larger database.
+func manyRows() int {
+	if testing.Short() {
+		return 20_000
 	}
-	return n
+	return 100_000
 }
 
 // fillTwice creates a database of each size.

@@ -47,6 +47,9 @@ type wayIn struct {
 // raw and as a JSON escape, and then checks everything that the service stored and shows.
 func TestInvisibleCharacters(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, func(r *config.Raw) {
 			r.RegistrationEnabled, r.GatewayScopes, r.PublicURL = "true", "operator.admin", "https://wardroom.test"

@@ -162,6 +162,9 @@ func (s *service) watcher(ctx context.Context, user string, send func(frames []b
 // stream, cause as many requests as one.
 func TestDashboardsCostTheGatewayNothing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	h := newHouse(t, db.SQLite, nil)
 	s := h.start().connected()
 	owner := s.login(ownerEmail)
@@ -313,6 +316,9 @@ func TestStalledDashboardComesBack(t *testing.T) {
 // finally match the runtime.
 func TestSessionsThroughDisorder(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	h := newHouse(t, db.SQLite, nil)
 	s := h.start().connected()
 	owner := s.login(ownerEmail)

@@ -151,6 +151,9 @@ func TestMetrics(t *testing.T) {
 // Requests with made-up paths and methods must not create new series.
 func TestMetricsStayFew(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	s := newHouse(t, db.SQLite, func(r *config.Raw) { r.MetricsAddr, r.GatewayURL, r.GatewayToken = "127.0.0.1:0", "", "" }).start()
 	rush := func(n int) int {
 		for i := range 30 {

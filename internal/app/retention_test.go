@@ -50,6 +50,9 @@ func (c caller) retention() retention.Overview {
 // rows or leave gaps in the audit log.
 func TestRetentionSurvivesItsProcess(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	both(t, func(t *testing.T, engine db.Engine) {
 		const many = 15_000
 		h := newHouse(t, engine, func(r *config.Raw) { r.Timezone = "Europe/Berlin" })

@@ -117,6 +117,9 @@ func TestIdleRuns(t *testing.T) {
 // the runtime forgets everything.
 func TestUsageEqualsTheRuntimes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, nil)
 		s := h.start().connected()

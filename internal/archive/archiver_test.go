@@ -239,6 +239,9 @@ func someRows(t *rapid.T) []row {
 // restarts.
 func TestArchiveEqualsTheTranscript(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		n := 0
 		rapid.Check(t, func(rt *rapid.T) {
@@ -277,6 +280,9 @@ func plain(n int) []row {
 // interruption.
 func TestArchiveOfALongTranscript(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const rows, key = 20_000, "agent:cto:long"

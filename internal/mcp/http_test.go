@@ -78,6 +78,9 @@ func TestNewestProtocol(t *testing.T) {
 
 // A connection leaves nothing behind. It runs alone, so that the heap has nothing of other tests.
 func TestConnectsLeaveTheHeapFlat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	s := newSite(t, dbtest.New(t))
 	connect := func(n int) (heap uint64) {
 		for range n {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -153,9 +152,9 @@ func refusedError(err error, refusal string) error {
 // a time, each is finished once, and each acknowledged report is in its history once.
 func TestMortalWorkers(t *testing.T) {
 	t.Parallel()
-	workers, tasks := 8, 60
-	if os.Getenv("WARDROOM_NIGHTLY") != "" {
-		workers, tasks = 40, 1000
+	workers, tasks := 40, 1000
+	if testing.Short() {
+		workers, tasks = 8, 60
 	}
 	both(t, func(t *testing.T, s *site) {
 		for i := range tasks {

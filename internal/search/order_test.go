@@ -85,6 +85,9 @@ func expected(all []written, words []string, filter Filter, limit int) (ids []st
 // whichever query it chooses.
 func TestFindEqualsReadingAll(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, all := &Service{DB: d}, corpus(t, d)
 		texts := []string{

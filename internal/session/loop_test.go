@@ -109,6 +109,9 @@ func healthy() []func(o *transcriptOf) {
 // A false alarm costs the trust in all others, so healthy work must raise at most 1 in 200 transcripts.
 func TestHealthyRunsAreNoLoops(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	random := rand.New(rand.NewPCG(23, 2))
 	alarms, calls := 0, 0
 	for range 200 {
@@ -131,6 +134,9 @@ func TestHealthyRunsAreNoLoops(t *testing.T) {
 // A loop must be named by its shape while it is cheap: within 8 calls, whatever came before.
 func TestLoopsAreNamed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	random := rand.New(rand.NewPCG(23, 3))
 	for want, step := range map[shape]func(o *transcriptOf, i int){
 		sameCall: func(o *transcriptOf, _ int) { o.call("exec", exec("git status"), "nothing to commit") },

@@ -77,6 +77,9 @@ func (o *office) steps(t *testing.T, n int, then func(m standup.Standup)) (m sta
 // continues.
 func TestCancelAtAnyStep(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 30 s")
+	}
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		all := 1000
 		for n := 1; n <= all; n++ {

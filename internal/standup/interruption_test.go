@@ -221,6 +221,9 @@ func TestClaims(t *testing.T) {
 // and it does not crowd out other reports.
 func TestRunawayReport(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string {
 		var yesterday, blockers strings.Builder

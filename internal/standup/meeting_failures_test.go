@@ -375,6 +375,9 @@ func wantMinutes(t *testing.T, name string, m standup.Standup) {
 // An answer of two million characters is accepted and cut.
 func TestAnswerOfTwoMegabytes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string { return report + "\n" + strings.Repeat("all work and no play ", 100_000) })
 	work(t, o.Service)

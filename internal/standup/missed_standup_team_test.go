@@ -69,6 +69,9 @@ func TestAbsenceOfTeams(t *testing.T) {
 // A team's day follows its own time zone, even when the clocks change.
 func TestAbsenceInZonesOfTeams(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	t.Run("it is tomorrow there", func(t *testing.T) {
 		c := newCalendar(t, dbtest.New(t), "2026-11-20 12:00", "UTC", "0 9 1 1 *")
 		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC on the previous day

@@ -198,6 +198,9 @@ func TestAbsenceSettled(t *testing.T) {
 // not missed.
 func TestNoAbsence(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	for name, test := range map[string]struct {
 		begin  string
 		change func(*calendar)
@@ -297,6 +300,9 @@ func TestAbsenceLooksFirst(t *testing.T) {
 // A day with a clock change has one standup, even if its hour is skipped or repeated.
 func TestAbsenceSummerTime(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	for _, expr := range []string{"30 2 * * *", "0 9 * * *", "0 0 * * *"} {
 		for _, begin := range []string{"2026-03-27 12:00", "2026-10-23 12:00"} { // the clocks change on Sunday night
 			t.Run(expr+" "+begin, func(t *testing.T) {

@@ -205,6 +205,9 @@ func (d *operations) check(ctx context.Context, t *testing.T) {
 // tasks.
 func TestCardsAreTrue(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)

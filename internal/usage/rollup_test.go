@@ -92,6 +92,9 @@ func refill(t testing.TB, d *db.DB) {
 // operations.
 func TestRollupEqualsTheLedger(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 20 s")
+	}
 	const histories, steps = 3, 120
 	for seed := range uint64(histories) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

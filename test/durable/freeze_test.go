@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"sync"
 	"syscall"
 	"testing"
@@ -16,13 +15,13 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// freezeFor returns how long a replica is frozen: long enough for PostgreSQL to end its
-// transaction several times, and a minute in `make nightly`.
+// freezeFor returns how long a replica is frozen, which is longer than the time after which PostgreSQL ends its
+// transaction.
 func freezeFor() time.Duration {
-	if os.Getenv("WARDROOM_NIGHTLY") != "" {
-		return time.Minute
+	if testing.Short() {
+		return 8 * time.Second
 	}
-	return 8 * time.Second
+	return time.Minute
 }
 
 // crowd creates tasks on one replica and records the answers.

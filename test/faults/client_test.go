@@ -127,6 +127,9 @@ func TestClientWrongTypes(t *testing.T) {
 
 // A frame at the size limit is accepted. A larger one closes only the connection.
 func TestClientHuge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs much memory")
+	}
 	r := open(t, demo.Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
 	r.Bloat("agents.list", 25<<20)

@@ -183,6 +183,9 @@ func TestClientSlowReader(t *testing.T) {
 // A 25 MiB event does not close the connection, and a 25 MiB answer arrives while other
 // requests are in progress.
 func TestClientHugeEvent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs much memory")
+	}
 	r := open(t, demo.Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
 	events, stop := c.Events(100)

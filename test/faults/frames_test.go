@@ -19,6 +19,9 @@ import (
 // it.
 func TestBloat(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs much memory")
+	}
 	r := open(t, demo.Options{})
 	c := join(t, r)
 	r.Bloat("agents.list", 25<<20-1)

@@ -59,6 +59,9 @@ func (j *journey) restart(t *testing.T, settings map[string]string) {
 // connection must fail until it is done.
 func TestAccess(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts the gateway many times")
+	}
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{TLS: true, BehindProxy: true})
 

@@ -15,6 +15,9 @@ import (
 // in its own name, and neither can use the tools of the other.
 func TestConnect(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
 	bin, model := Build(t), StartModel(t)
 	gateway := NewGateway(t, t.TempDir(), model, Access{})
 	j := startJourney(t, bin, model, gateway, "2026-11", nil)

@@ -30,6 +30,9 @@ type handedTask struct {
 // run, and the task shows the gateway's cost. A withdrawn task stops its run.
 func TestDispatch(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes two minutes")
+	}
 	bin, model := Build(t), StartModel(t)
 	gateway := NewGateway(t, t.TempDir(), model, Access{})
 	j := startJourney(t, bin, model, gateway, "2026-11", nil)

@@ -179,6 +179,9 @@ func (j *journey) connected(t *testing.T) {
 // The complete workflow on the real gateway, which the demo runtime only simulates.
 func TestJourney(t *testing.T) {
 	t.Parallel() // it mostly waits
+	if testing.Short() {
+		t.Skip("takes two minutes")
+	}
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{})
 	if !t.Run("the harness works", func(t *testing.T) { smoke(t, model, gateway) }) {

@@ -70,6 +70,9 @@ const rounds = 2
 // After more than 200 runs of every kind, with crashes of both sides, the ledger equals
 // the gateway's totals. It does not change when the gateway deletes its sessions.
 func TestLedger(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten minutes")
+	}
 	bin, model := Build(t), StartModel(t)
 	model.Cache(true)
 	gateway := StartGateway(t, t.TempDir(), model, Access{Open: true})

@@ -106,6 +106,9 @@ func (j *journey) since(agent string, begin time.Time) []Call {
 // crossed, each may still end the call that it has begun.
 func TestTwentyRuns(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
 	bin, model := Build(t), StartModel(t)
 	gateway := NewGateway(t, t.TempDir(), model, Access{Listed: true})
 	j := startJourney(t, bin, model, gateway, "2026-08", map[string]string{"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin"})

@@ -86,6 +86,9 @@ func (j *journey) paired(t *testing.T, what string, ok func(pairing) bool) (p pa
 // command. Nothing has to be copied between the machines.
 func TestPairing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts the gateway many times")
+	}
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{BehindProxy: true, Strict: true})
 	proxy := StartProxy(t, gateway)

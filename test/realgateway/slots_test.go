@@ -101,6 +101,9 @@ func (j *journey) state(t *testing.T, m timedJob, from time.Time, states ...stri
 // A missed job leaves no trace in the gateway, so the ledger of due times must detect
 // it, in time and without false alarms.
 func TestSlots(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten minutes")
+	}
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{})
 	j := startJourney(t, bin, model, gateway, "2026-09", map[string]string{

@@ -1,13 +1,13 @@
 import axe, { type AxeResults, type RunOptions } from 'axe-core'
 import type { Page } from 'playwright-core'
-import { nightly } from './browser.ts'
+import { short } from './browser.ts'
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const contrast = 'color-contrast'
 
 /**
  * Returns axe's findings on the page, one line each. Themes differ only in their colors, so each size is checked in one
- * theme (see `sizes`). `make nightly` also checks the contrast of the other theme on every page.
+ * theme (see `sizes`), and the contrast in both unless the run is short.
  */
 export async function axeFaults(page: Page): Promise<string[]> {
   const found = await violations(page, {
@@ -15,7 +15,7 @@ export async function axeFaults(page: Page): Promise<string[]> {
     rules: { [contrast]: { enabled: false } },
   })
   found.push(...(await violations(page, { runOnly: { type: 'rule', values: [contrast] } })))
-  if (!nightly) return found
+  if (short) return found
   const dark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
   await page.emulateMedia({ colorScheme: dark ? 'light' : 'dark' })
   found.push(...(await violations(page, { runOnly: { type: 'rule', values: [contrast] } })))
@@ -23,11 +23,8 @@ export async function axeFaults(page: Page): Promise<string[]> {
   return found
 }
 
-/**
- * Like `axeFaults`, but only in `make nightly`: for states that a flow passes through on a page that another test
- * checks. Each run of axe takes about a second.
- */
-export const axeFaultsNightly = (page: Page): Promise<string[]> => (nightly ? axeFaults(page) : Promise.resolve([]))
+/** Like `axeFaults`, but nothing in a short run: for states that a flow passes through on a page that another test checks. */
+export const axeFaultsPassing = (page: Page): Promise<string[]> => (short ? Promise.resolve([]) : axeFaults(page))
 
 /**
  * Contrast checks take axe a thousand times as long as comparing styles. Of all texts with the same color, size,

@@ -28,16 +28,13 @@ export const looks = {
 export const desktop: Look = looks['light desktop']
 export const phone: Look = looks['dark phone']
 
-/** Whether `make nightly` runs the tests. */
-export const nightly = Boolean(process.env.WARDROOM_NIGHTLY)
+/** Whether only the tests with the tag `smoke` run, on a single look. */
+export const short = Boolean(process.env.SHORT)
 
-/**
- * The looks in which each page's own test checks it. Before each merge this is light on a desktop; frame.e2e.ts checks
- * the pages dark on a phone.
- */
+/** The looks in which each page's own test checks it. */
 export const sizes: [string, Look][] = [
   ['light desktop', desktop],
-  ...(nightly ? [['dark phone', phone] as [string, Look]] : []),
+  ...(short ? [] : [['dark phone', phone] as [string, Look]]),
 ]
 
 export interface Watched {
@@ -66,7 +63,7 @@ export async function openPage(browser: Browser, base: string, look: Look): Prom
       tell(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile ?? ''}:${e.lineNumber} ${e.sample}`)
     })
   })
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   page.on('console', m => complaints.push(`console: ${m.type()} ${m.text()} ${pathOf(m.location().url)}`.trim()))
   page.on('pageerror', e => complaints.push(`error: ${e.message}`))

@@ -20,10 +20,8 @@ const places = { cto: 'release', cmo: 'announcement' }
 /** Waits until an agent has said something in the session in which it asked. */
 const said = (agent: keyof typeof places, words: string) =>
   expect
-    .poll(
-      async () =>
-        JSON.stringify(await call(demo, 'GET', `/agentrt/sessions/agent:${agent}:dashboard:${places[agent]}/messages`)),
-      { timeout: 30_000 },
+    .poll(async () =>
+      JSON.stringify(await call(demo, 'GET', `/agentrt/sessions/agent:${agent}:dashboard:${places[agent]}/messages`)),
     )
     .toContain(words)
 /** Returns whether nothing overflows the window or scrolls sideways. */
@@ -142,7 +140,7 @@ describe('an agent', () => {
     await dialog.getByRole('button', { name: 'Hold CPO' }).click()
     const held = page.locator('[data-held]')
     await held.getByText('It repeats itself').waitFor()
-    await held.getByText('The runtime refuses every run of the agent.').waitFor({ timeout: 40_000 })
+    await held.getByText('The runtime refuses every run of the agent.').waitFor()
     await page.goto('/')
     await page.getByRole('region', { name: 'Status summary' }).getByText('1 held', { exact: false }).waitFor()
     await context.close()
@@ -184,7 +182,7 @@ describe('a limit', () => {
 
     await call(demo, 'POST', '/agents/cmo/messages', { text: 'How is the launch?' })
     const wide = await opened(looks['dark desktop'], '/inbox?kind=limit_reached')
-    await row(wide.page, 'limit').first().locator('[data-item]').click({ timeout: 30_000 })
+    await row(wide.page, 'limit').first().locator('[data-item]').click()
     const item = wide.page.getByRole('complementary', { name: 'Inbox item' })
     const allow = item.getByRole('button', { name: /^Allow \$2 more/ })
     await allow.waitFor()
@@ -210,24 +208,24 @@ describe('a run', () => {
     await demo.stop()
     const begin = new Date().toISOString()
     await restartDemo({ ...play, work: 8 }) // CPO is in a loop for minutes
-    await expect.poll(() => runsSince(begin), { timeout: 30_000 }).toContain('agent:cpo:dashboard:interviews')
+    await expect.poll(() => runsSince(begin)).toContain('agent:cpo:dashboard:interviews')
     const { context, page, complaints } = await opened(desktop, '/sessions/agent:cpo:dashboard:interviews')
     const limit = page.getByRole('button', { name: 'Limit this run…' })
-    await limit.click({ timeout: 30_000 })
+    await limit.click()
     const dialog = page.getByRole('dialog', { name: 'Limit this run' })
     expect(await dialog.getByRole('combobox', { name: 'Per' }).count()).toBe(0)
     await dialog.getByLabel('Amount').fill('0.000001')
-    await dialog.getByText('The run has already used this much').waitFor({ timeout: 30_000 })
+    await dialog.getByText('The run has already used this much').waitFor()
     expect(await axeFaults(page)).toEqual([])
     expect(await fits(page)).toBe(true)
     await dialog.getByRole('button', { name: 'Create limit' }).click()
     await dialog.waitFor({ state: 'hidden' })
     // Rows that arrive while the list is open wait for a click.
     await expect
-      .poll(async () => JSON.stringify(await call(demo, 'GET', '/inbox?kind=limit_reached')), { timeout: 30_000 })
+      .poll(async () => JSON.stringify(await call(demo, 'GET', '/inbox?kind=limit_reached')))
       .toContain('for run')
     await page.goto('/inbox?kind=limit_reached')
-    await row(page, 'for run').locator('[data-item]').click({ timeout: 30_000 })
+    await row(page, 'for run').locator('[data-item]').click()
     const item = page.getByRole('complementary', { name: 'Inbox item' })
     await item.getByRole('button', { name: /^Keep stopped/ }).waitFor()
     expect(complaints).toEqual([])

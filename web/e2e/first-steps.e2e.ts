@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { axeFaults } from './axe.ts'
-import { desktop, looks, nightly, openBrowser, openPage } from './browser.ts'
+import { desktop, looks, openBrowser, openPage } from './browser.ts'
 import { type Demo, startDemo } from './demo.ts'
 import { openProxy, type TcpProxy } from './proxy.ts'
 import { gatewayOf, openService, type Service } from './service.ts'
@@ -54,7 +54,7 @@ describe('the first run', () => {
     expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Tab') // from Test connection to Save and connect
     await page.keyboard.press('Enter')
-    await page.locator('main').getByText('Connected', { exact: true }).first().waitFor({ timeout: 60_000 })
+    await page.locator('main').getByText('Connected', { exact: true }).first().waitFor()
     expect(await axeFaults(page)).toEqual([])
     await next('Continue')
 
@@ -91,7 +91,7 @@ describe('the first run', () => {
     await next('Back')
     expect(await axeFaults(page)).toEqual([])
     await page.getByRole('button', { name: /^Create \d+ accounts$/ }).click()
-    await page.getByText('Has an account').nth(3).waitFor({ timeout: 60_000 })
+    await page.getByText('Has an account').nth(3).waitFor()
     expect(await axeFaults(page)).toEqual([])
     await next('Continue')
 
@@ -124,7 +124,7 @@ describe('the first run', () => {
     // The runtime's sessions are about tasks of another board.
     expect(complaints.filter(c => !/status of 404 .* \/api\/v1\/tasks\/TASK-\d+$/.test(c))).toEqual([])
 
-    for (const look of nightly ? (['dark desktop', 'light phone', 'dark phone'] as const) : (['dark phone'] as const)) {
+    for (const look of ['dark desktop', 'light phone', 'dark phone'] as const) {
       const { theme, width, height } = looks[look]
       await page.emulateMedia({ colorScheme: theme })
       await page.setViewportSize({ width, height })

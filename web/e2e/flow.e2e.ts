@@ -1,7 +1,7 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { axeFaults, axeFaultsNightly } from './axe.ts'
-import { desktop, type Look, nightly, openBrowser, openPage, phone } from './browser.ts'
+import { axeFaults, axeFaultsPassing } from './axe.ts'
+import { desktop, type Look, openBrowser, openPage, phone, short } from './browser.ts'
 import { call, type Demo, startDemo } from './demo.ts'
 
 let browser: Browser
@@ -18,8 +18,8 @@ afterEach(async () => {
 })
 afterAll(() => browser?.close())
 
-/** Agents take as long as by default in `make nightly`, and shorter before each merge. */
-const times = nightly ? { pace: 2.5, work: 40 } : { pace: 0.8, work: 3 }
+/** Agents take as long as by default, and less in a short run. */
+const times = short ? { pace: 0.8, work: 3 } : { pace: 2.5, work: 40 }
 const patience = { timeout: 120_000 }
 const blocker = 'The card on file at the certificate authority has expired'
 
@@ -82,7 +82,7 @@ async function write(field: Locator, text: string): Promise<void> {
 }
 
 /** Checks that the page has no fault that axe finds, and does not scroll sideways. Other tests run axe on whole pages. */
-async function sound(page: Page, where: string, faults = axeFaultsNightly): Promise<void> {
+async function sound(page: Page, where: string, faults = axeFaultsPassing): Promise<void> {
   expect(await faults(page), where).toEqual([])
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), where).toBe(true)
 }
@@ -182,7 +182,9 @@ async function holdStandup(page: Page, hand: Hand, words: string): Promise<void>
 
 // A team is helped only if a decision reaches the agent, is carried out, and is settled.
 describe('an escalation', () => {
-  it('is decided in four clicks, carried out, approved in one, and gone from the next standup', async () => {
+  it('is decided in four clicks, carried out, approved in one, and gone from the next standup', {
+    tags: 'smoke',
+  }, async () => {
     const words = 'Use the prepaid account.'
     const { page, complaints, counted } = await entered(mouse)
     await needsYou(page)
@@ -230,7 +232,7 @@ describe('an escalation', () => {
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
   })
 
-  it('is decided, sent back, and settled with keys alone, in the dark, on 360 pixels', async () => {
+  it('is decided, sent back, and settled with keys alone, in the dark, on 360 pixels', { tags: 'smoke' }, async () => {
     const words = 'Pay it from the prepaid account.'
     const change = 'Make it valid for two years.'
     const { page, complaints, counted } = await entered(keys)

@@ -45,7 +45,7 @@ describe('a gateway on a line of its own', () => {
 
     await proxy.cut()
     const cutAt = Date.now()
-    await state(page, 'Unreachable').waitFor({ timeout: 20_000 })
+    await state(page, 'Unreachable').waitFor()
     await page.getByRole('banner').getByText('Gateway offline').waitFor()
     expect(Date.now() - cutAt).toBeLessThan(20_000)
     await page.getByText('The connection changed after these checks.').waitFor()
@@ -68,7 +68,7 @@ describe('a gateway on a line of its own', () => {
     expect(await axeFaults(page)).toEqual([])
 
     await proxy.restore()
-    await state(page, 'Connected').waitFor({ timeout: 60_000 })
+    await state(page, 'Connected').waitFor()
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
@@ -81,7 +81,7 @@ describe('a gateway on a line of its own', () => {
     // The page lists scopes that weren't requested, with their purpose.
     await pairing.getByText('operator.admin').first().waitFor()
     await pairing.getByRole('button', { name: 'Pair Wardroom' }).click()
-    await pairing.getByText(/^(Paired|Accepted without approval)$/).waitFor({ timeout: 60_000 })
+    await pairing.getByText(/^(Paired|Accepted without approval)$/).waitFor()
     const device = pairing.locator('dd').first()
     const first = await device.textContent()
     expect(first).toMatch(/^[0-9a-f]{64}$/)
@@ -90,12 +90,12 @@ describe('a gateway on a line of its own', () => {
     await pairing.getByRole('button', { name: 'Replace device' }).click()
     expect(await axeFaults(page)).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Replace device' }).click()
-    await expect.poll(() => device.textContent(), { timeout: 60_000 }).not.toBe(first)
+    await expect.poll(() => device.textContent()).not.toBe(first)
     await pairing.getByText(`openclaw devices remove ${first}`).waitFor()
 
     await pairing.getByRole('button', { name: 'Forget device' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Forget device' }).click()
-    await pairing.getByText('Not needed: already connected').waitFor({ timeout: 60_000 })
+    await pairing.getByText('Not needed: already connected').waitFor()
     await pairing
       .getByText(/openclaw devices remove/)
       .first()
@@ -132,7 +132,7 @@ describe('a gateway on a line of its own', () => {
     await page.unroute('**/api/v1/agentrt/pairing')
     // Another admin's action arrives as an event, without a reload.
     await call(service, 'POST', '/agentrt/pairing')
-    await pairing.getByText(/^(Paired|Accepted without approval)$/).waitFor({ timeout: 60_000 })
+    await pairing.getByText(/^(Paired|Accepted without approval)$/).waitFor()
     expect(await pairing.getByText(command).count()).toBe(0)
     expect(complaints).toEqual([])
     await context.close()
@@ -157,14 +157,14 @@ describe('the health', () => {
     const { context, page } = await opened(desktop, '/settings/health', own)
     await page.getByText('All checks passed').waitFor()
     await own.stop()
-    await page.locator('[data-health=stream]').getByText('Problem').waitFor({ timeout: 40_000 })
+    await page.locator('[data-health=stream]').getByText('Problem').waitFor()
     await page.getByRole('button', { name: 'Check again' }).click()
     await page.locator('[data-health=process]').getByText('Not responding.', { exact: false }).waitFor()
     // Unknown must not show as broken.
     await page.locator('[data-health=database]').getByText('Unknown').first().waitFor()
     expect(await axeFaults(page)).toEqual([])
     const again = await startDemo({ again: own })
-    await page.getByText('All checks passed').waitFor({ timeout: 60_000 })
+    await page.getByText('All checks passed').waitFor()
     await context.close()
     await again.close()
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { axeFaults, axeFaultsNightly } from './axe.ts'
+import { axeFaults, axeFaultsPassing } from './axe.ts'
 import { desktop, entered, looks, openPage, phone, signIn, sizes } from './browser.ts'
 import { browser, demo, setUp } from './fixture.ts'
 import { openOwned, type Service } from './service.ts'
@@ -7,7 +7,7 @@ import { openOwned, type Service } from './service.ts'
 setUp()
 
 describe.each(sizes)('signing in, %s', (_, look) => {
-  it('is said plainly when the password is wrong, and leads to where one wanted to go', async () => {
+  it('is said plainly when the password is wrong, and leads to where one wanted to go', { tags: 'smoke' }, async () => {
     const { context, page, complaints } = await openPage(browser, demo.base, look)
     await page.goto('/tasks?view=table&priority=high')
     await page.getByLabel('Email').waitFor()
@@ -180,7 +180,7 @@ describe('an address', () => {
     await signIn(page, demo)
     await page.goto('/nowhere/at/all')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     expect(complaints).toEqual([])
     expect((await page.request.get('/assets/gone.js')).status()).toBe(404)
     expect((await page.request.get('/api/nowhere', { headers: { Accept: 'text/html' } })).status()).toBe(404)

@@ -23,7 +23,7 @@ describe('where a list is scrolled to', () => {
         e.scrollTop = Math.min(900, e.scrollHeight - e.clientHeight - 50)
         return e.scrollTop
       })
-    await expect.poll(scroll, { timeout: 20_000 }).toBeGreaterThan(50)
+    await expect.poll(scroll).toBeGreaterThan(50)
     const far = await scroll()
     await page.waitForTimeout(400)
     // With a title: links to what started a session can lead to one that does not exist yet.

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { axeFaultsNightly } from './axe.ts'
+import { axeFaultsPassing } from './axe.ts'
 import { desktop, looks } from './browser.ts'
 import { call, tokenOf } from './demo.ts'
 import { choose } from './fields.ts'
@@ -95,7 +95,7 @@ describe('the ties of a task', () => {
     await page.keyboard.press('Enter')
     await page.keyboard.type('restore a back')
     await waits.getByRole('option', { name: /TASK-6/ }).waitFor()
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     await page.keyboard.press('Enter')
     await waits.getByRole('button', { name: 'Remove TASK-6' }).waitFor()
     await expect.poll(() => adds.evaluate(e => e === document.activeElement)).toBe(true)
@@ -131,7 +131,7 @@ describe('the ties of a task', () => {
       .getByRole('alert')
       .getByText(/a cycle/)
       .waitFor()
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('409'))).toEqual([])
     complaints.length = 0
 
@@ -192,7 +192,7 @@ describe('a task on a phone', () => {
     await expect
       .poll(async () => ((await call(demo, 'GET', '/tasks/TASK-19')) as { priority: string }).priority)
       .toBe('high')
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     await panel.getByRole('button', { name: 'Close' }).click()
     await column(page, 'In progress').getByRole('article').first().waitFor()
     expect(complaints).toEqual([])
@@ -209,7 +209,7 @@ describe('a task for an agent', () => {
     const panel = page.locator('aside')
     await panel.getByRole('button', { name: 'Send to CTO' }).click()
     await panel.getByLabel('Note for CTO').fill('Only the paid ones')
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     await panel.getByRole('button', { name: 'Send task' }).click()
     await panel.getByRole('region', { name: 'Latest update' }).getByText('Answered').waitFor()
     await panel.getByText(/^Cost .*tokens$/).waitFor()
@@ -224,7 +224,7 @@ describe('a task for an agent', () => {
     for (const fold of await folds.all()) await fold.click()
     await activity.getByText('recorded the end of the run: cto').waitFor()
     await activity.getByText('sent the task to its agent: cto').waitFor()
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     await activity.getByRole('link', { name: 'Transcript' }).first().click()
     await page.waitForURL('**/sessions/agent%3Acto%3Atask%3A**')
     const begun = (await call(demo, 'GET', `/tasks/${made.key}/history`)) as { kind: string }[]
@@ -252,7 +252,7 @@ describe('hostile texts', () => {
     expect(await page.locator('aside a[href^="javascript"]').count()).toBe(0)
     expect(await page.title()).toBe(`${task.key} · Tasks · Wardroom`)
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })

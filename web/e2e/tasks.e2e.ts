@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { axeFaults, axeFaultsNightly } from './axe.ts'
+import { axeFaults, axeFaultsPassing } from './axe.ts'
 import { desktop, isWhole, looks, sizes } from './browser.ts'
 import { call } from './demo.ts'
 import { choicesOf, choose } from './fields.ts'
@@ -68,7 +68,7 @@ describe('whom a task is for', () => {
 
 // Changes must appear for others without a reload.
 describe('a board that two look at', () => {
-  it('shows what the other does: create, move by keys, block, comment, finish', async () => {
+  it('shows what the other does: create, move by keys, block, comment, finish', { tags: 'smoke' }, async () => {
     const look = desktop
     const one = await opened(look, '/tasks?view=board')
     const two = await opened(look, '/tasks?view=board')
@@ -253,7 +253,7 @@ describe('what is half written', () => {
     await page.keyboard.press('Escape')
     const asked = page.getByRole('dialog', { name: 'Discard this task?' })
     await asked.waitFor()
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     await asked.getByRole('button', { name: 'Keep editing' }).click()
     await asked.waitFor({ state: 'detached' })
     expect(await title.inputValue()).toBe('Half a title')
@@ -286,14 +286,14 @@ describe('the board', () => {
       .getByRole('button', { name: `Review: ${n + 1}. Set limit` })
       .click()
     await page.getByRole('spinbutton', { name: 'Limit for Review' }).fill(String(n))
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     await page.keyboard.press('Enter')
     const over = column(page, 'Review').getByRole('button', { name: /, exceeded/ })
     await over.waitFor()
     await page.reload()
     await over.waitFor()
     expect(await over.textContent()).toBe(`${n + 1} / ${n}`)
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     // With filters on, the limit isn't checked.
     await page.goto('/tasks?view=board&q=One+to+look')
     await column(page, 'Review')
@@ -346,7 +346,7 @@ describe('the palette', () => {
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox').fill(text)
       await page.getByRole('option', { name: option }).first().waitFor()
-      expect(await axeFaultsNightly(page)).toEqual([])
+      expect(await axeFaultsPassing(page)).toEqual([])
       await page.keyboard.press('Enter')
     }
     await find('task-7', /TASK-7/)
@@ -360,7 +360,7 @@ describe('the palette', () => {
     await page.waitForURL('**/tasks')
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
-    expect(await axeFaultsNightly(page)).toEqual([])
+    expect(await axeFaultsPassing(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })

@@ -48,7 +48,7 @@ func onPostgres(t *testing.T, fn func(t *testing.T, address string)) {
 // this package cannot import.
 func covered(e Engine) bool {
 	only := os.Getenv("TEST_ENGINES")
-	return only == "" || only == e.String()
+	return only == e.String() || only == "" && (e == SQLite || os.Getenv("TEST_POSTGRES_URL") != "")
 }
 
 // postgresAddress returns the address of a separate schema that is dropped with the

@@ -296,6 +296,9 @@ func TestCompressedPieces(t *testing.T) {
 // correctly.
 func TestCompressedCutOff(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 10 s")
+	}
 	s := newPacked(t)
 	for _, accept := range []string{"", "gzip"} {
 		res := s.fetch(t, "GET", "/rows.csv?breaks=true", "Accept-Encoding", accept)

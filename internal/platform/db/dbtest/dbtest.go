@@ -16,28 +16,26 @@ import (
 // to create databases. `make test` starts a server and sets the variable.
 const Env = "TEST_POSTGRES_URL"
 
-// EnginesEnv names the environment variable that limits a test run to one engine:
-// "sqlite" or "postgres". If it is empty, tests run on both engines. `make test`
-// tests SQLite with the race detector and PostgreSQL without it.
+// EnginesEnv names the environment variable that limits a test run to one engine: "sqlite" or "postgres".
 const EnginesEnv = "TEST_ENGINES"
 
-// Engines returns the database engines that this test run covers.
+// Engines returns the database engines that this test run covers: the one that EnginesEnv names, or SQLite and, if Env
+// is set, PostgreSQL.
 func Engines() []db.Engine {
-	switch os.Getenv(EnginesEnv) {
-	case db.SQLite.String():
-		return []db.Engine{db.SQLite}
-	case db.Postgres.String():
+	switch only := os.Getenv(EnginesEnv); {
+	case only == db.Postgres.String():
 		return []db.Engine{db.Postgres}
+	case only == db.SQLite.String(), os.Getenv(Env) == "":
+		return []db.Engine{db.SQLite}
 	}
 	return []db.Engine{db.SQLite, db.Postgres}
 }
 
 // need skips a test if this run does not cover the engine that the test needs.
-// CONTRIBUTING.md lists which run covers which engine.
 func need(t testing.TB, engine db.Engine) {
 	t.Helper()
 	if !slices.Contains(Engines(), engine) {
-		t.Skipf("%s=%s excludes %s", EnginesEnv, os.Getenv(EnginesEnv), engine) //nolint:forbidigo // another run covers it
+		t.Skipf("this run excludes %s; see %s and %s", engine, Env, EnginesEnv)
 	}
 }
 

@@ -161,7 +161,7 @@ func Copy(t testing.TB, template string) string {
 func admin(ctx context.Context, fn func(*pgx.Conn) error) error {
 	server := os.Getenv(Env)
 	if server == "" {
-		return fmt.Errorf("%s is not set: run `make unit`, which starts PostgreSQL, or `test/postgres.sh go test ./...`", Env)
+		return fmt.Errorf("%s is not set: run `test/postgres.sh go test ./...`", Env)
 	}
 	c, err := pgx.Connect(ctx, server)
 	if err != nil {
