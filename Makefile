@@ -104,7 +104,7 @@ journey-short: gateway # a standup and a dispatch
 	test/go.sh -short -tags journey -- ./test/realgateway
 
 # One after the other: tests wait for each other's processes, and what compiles beside them makes them slow.
-test: ## everything that must pass before a merge: 8 minutes, and 20 the first time
+test: ## everything that must pass before a merge: 8 to 18 minutes, and 10 more the first time
 	@rm -f bin/flaky.txt
 	@for step in needs web-needs format-check vet race postgres web-check smoke journey-short; do \
 		$(MAKE) --no-print-directory $$step || exit; \
