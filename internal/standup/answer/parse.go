@@ -176,6 +176,7 @@ func (d *document) sort() Parsed {
 	for i := range d.lines {
 		if d.isLabel(i) {
 			b.label(i)
+			b.said = i
 		} else {
 			b.line(i)
 		}
@@ -193,7 +194,7 @@ type assembler struct {
 	chunk []string
 	first bool // the chunk's first line was on the label's line
 	last  int  // line number of the last label
-	said  int  // line number of the last line that was neither a label nor blank
+	said  int  // line number of the last line that was not blank
 	blank bool // the previous line was blank
 }
 
