@@ -8,8 +8,11 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # The race detector skips SQLite's code and bcrypt, which run several times faster without it; races in Wardroom's
 # code are still found. Checks of unsafe pointers are off, because Wardroom does not use them.
 RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
+# Most tests wait most of the time. The longest packages come first, so that none runs alone at the end.
+LONGEST := ./test/durable ./internal/app ./cmd/wardroom
+JOBS    := -p 3 -parallel 8
 # The packages with tests on a database.
-STORED   = $(shell grep -rl --include='*_test.go' 'platform/db/dbtest"' cmd internal test | xargs dirname | sort -u | sed 's,^,./,')
+STORED   = $(LONGEST) $(shell grep -rl --include='*_test.go' 'platform/db/dbtest"' cmd internal test | xargs dirname | sort -u | sed 's,^,./,')
 
 # With pipefail, a failed test fails the target even if its output goes through a pipe.
 SHELL       := bash
@@ -86,13 +89,13 @@ vet:
 	$(GO) vet -tags journey ./...
 
 check: format-check lint ## run before each commit: format, lint, and Go tests on SQLite
-	$(GO) test -short -vet=off -p 2 -parallel 4 ./...
+	$(GO) test -short -vet=off $(JOBS) $(LONGEST) ./...
 
 race: ## Go tests on SQLite, with the race detector
-	test/go.sh -short $(RACE) -- ./...
+	test/go.sh -short $(JOBS) $(RACE) -- $(LONGEST) ./...
 
 postgres: ## Go tests of the packages with SQL, on PostgreSQL
-	TEST_ENGINES=postgres test/postgres.sh test/go.sh -short -- $(STORED)
+	TEST_ENGINES=postgres test/postgres.sh test/go.sh -short $(JOBS) -- $(STORED)
 
 gateway: # installs the real gateway in a cache, unless it is there
 	@test/realgateway/install.sh >/dev/null
@@ -104,7 +107,7 @@ journey-short: gateway # a standup and a dispatch
 	test/go.sh -short -tags journey -- ./test/realgateway
 
 # One after the other: tests wait for each other's processes, and what compiles beside them makes them slow.
-test: ## everything that must pass before a merge: 8 to 18 minutes, and 10 more the first time
+test: ## everything that must pass before a merge: about 8 minutes, and 10 more the first time
 	@rm -f bin/flaky.txt
 	@for step in needs web-needs format-check vet race postgres web-check smoke journey-short; do \
 		$(MAKE) --no-print-directory $$step || exit; \
@@ -115,7 +118,7 @@ test: ## everything that must pass before a merge: 8 to 18 minutes, and 10 more 
 
 # A failed test is not repeated: what fails once in a hundred runs is found here.
 nightly: needs web-needs ## everything: race detector on both databases, all browser flows, all of the journey, a benchmark
-	test/postgres.sh $(GO) test $(RACE) -count=1 -shuffle=on -p 2 -parallel 4 -timeout 60m ./...
+	test/postgres.sh $(GO) test $(RACE) -count=1 -shuffle=on $(JOBS) -timeout 60m $(LONGEST) ./...
 	@$(MAKE) --no-print-directory e2e
 	@$(MAKE) --no-print-directory journey
 	@$(MAKE) --no-print-directory bench BENCH=quick

@@ -201,10 +201,12 @@ func (w *world) findTask(_ context.Context, _ db.Queryer, ref string) (string, e
 	return ref, nil
 }
 
-func (w *world) comment(ctx context.Context, _ *db.Tx, key, text string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.comments = append(w.comments, key+" by "+actor.From(ctx).Name+": "+text)
+func (w *world) comment(ctx context.Context, tx *db.Tx, key, text string) error {
+	tx.Committed(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.comments = append(w.comments, key+" by "+actor.From(ctx).Name+": "+text)
+	})
 	return nil
 }
 

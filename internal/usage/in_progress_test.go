@@ -337,7 +337,7 @@ func TestGrewWhileInProgress(t *testing.T) {
 		if !inProgress || *all.CostUSD != *one.CostUSD {
 			t.Errorf("%+v, %v: all %+v, the run %+v", r, inProgress, all, one)
 		}
-		grown = append(grown, int64(*all.CostUSD))
+		tx.Committed(func() { grown = append(grown, int64(*all.CostUSD)) })
 		return nil
 	}
 	c := p.open("agent:cto:task:TASK-7")

@@ -58,8 +58,10 @@ func handings() []handing {
 // A crash during a dispatch must not make the agent work twice or leave the task waiting
 // forever.
 func TestKillDispatch(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
 			from := plant(t, engine)
 			for _, p := range sample(handings(), engine) {
 				t.Run(p.name, func(t *testing.T) {

@@ -44,8 +44,10 @@ func holdings() []holding {
 // A crash between the crossing of a limit and the hold must not leave the agent free, and its release
 // must still restore what was before.
 func TestKillHold(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
 			from := plant(t, engine)
 			for _, p := range sample(holdings(), engine) {
 				t.Run(p.name, func(t *testing.T) {

@@ -272,8 +272,10 @@ func (x *trial) mustRun() {
 // After a crash at any point, the standup continues with the same data: it does not get
 // stuck, ask an agent twice or create a task twice.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
 			from := plant(t, engine)
 			for _, p := range sample(points(), engine) {
 				t.Run(p.name, func(t *testing.T) {
