@@ -22,7 +22,7 @@ import (
 // response, log or event can leak it.
 type User struct {
 	ID          string      `json:"id"`
-	Email       string      `json:"email" doc:"The login. Case is ignored."`
+	Email       string      `json:"email" doc:"The login. Case, width, and the Unicode form are ignored."`
 	Name        string      `json:"name"`
 	Role        actor.Role  `json:"role"`
 	AgentID     *string     `json:"agent_id" doc:"The ID of the agent in the runtime; null for people."`
@@ -137,12 +137,13 @@ func (u User) apply(c Change) (User, error) {
 	}
 	was := u
 	if c.Email != nil {
-		u.Email = strings.TrimSpace(*c.Email)
+		u.Email = plaintext.NFC(strings.TrimSpace(*c.Email))
 		reject("/email", checkEmail(u.Email))
 	}
 	if c.Name != nil {
-		u.Name = strings.TrimSpace(*c.Name)
-		reject("/name", checkName(u.Name))
+		var wrong string
+		u.Name, wrong = label.Clean(*c.Name, maxName)
+		reject("/name", wrong)
 	}
 	if c.Password != nil {
 		reject("/password", checkPassword(*c.Password))
@@ -181,7 +182,7 @@ func checkEmail(s string) string {
 		return "Required."
 	case len(s) > maxEmail:
 		return fmt.Sprintf("Must be at most %d bytes.", maxEmail)
-	case !isLocal(local) || !isDomain(domain) || plaintext.Line(s) != s:
+	case !isLocal(local) || !isDomain(domain) || plaintext.Line(s) != plaintext.NFC(s):
 		return "Must look like name@example.com."
 	}
 	return ""
@@ -219,18 +220,18 @@ func localPart(email string) string {
 	return local
 }
 
-// emailKey returns the lower-case form that is used to compare emails. It returns false if s cannot
-// be an email or contains characters that the database rejects. It accepts more than checkEmail
-// does, so that users with imported accounts can log in.
-func emailKey(s string) (key string, ok bool) {
+// emailKeys returns the forms of s in which an account's email can be stored for comparing: first
+// the one of earlier versions, then that of plaintext.Fold. An account keeps the former only while
+// another account has the latter; see refold. It returns nothing if s cannot be an email or contains
+// characters that the database rejects. It accepts more than checkEmail does, so that users with
+// imported accounts can log in.
+func emailKeys(s string) []string {
 	s = strings.TrimSpace(s)
-	if s == "" || len(s) > maxEmail || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		return "", false
+	if len(s) > maxEmail || !utf8.ValidString(s) || strings.ContainsRune(s, 0) || plaintext.Fold(s) == "" {
+		return nil
 	}
-	return strings.ToLower(s), true
+	return []string{strings.ToLower(s), plaintext.Fold(s)}
 }
-
-func checkName(s string) string { return label.Wrong(s, maxName) }
 
 // checkPassword describes what is wrong with a new password, or returns "". It rejects NUL
 // characters, because with them two different passwords could have the same bcrypt hash. (bcrypt
@@ -238,7 +239,7 @@ func checkName(s string) string { return label.Wrong(s, maxName) }
 // cannot represent it.
 func checkPassword(s string) string {
 	switch {
-	case utf8.RuneCountInString(s) < minPassword:
+	case utf8.RuneCountInString(prepared(s)) < minPassword:
 		return fmt.Sprintf("Must have at least %d characters.", minPassword)
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
 		return "Must be UTF-8 text without NUL characters."
@@ -263,7 +264,7 @@ func checkAvatar(s string) string {
 	switch {
 	case len(s) > maxAvatar:
 		return fmt.Sprintf("Must be at most %d bytes.", maxAvatar)
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || plaintext.Line(s) != s:
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || plaintext.Line(s) != plaintext.NFC(s):
 		return "Must be a URL that starts with https:// or http://."
 	}
 	return ""

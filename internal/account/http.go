@@ -25,14 +25,14 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/auth/register", actor.Public, "Register", s.handleRegister,
 		web.Status(http.StatusCreated), web.Fails(ErrRegistration, ErrEmailTaken, ErrNameTaken, ErrThrottled, ErrBusy),
 		web.Describe("If registration is enabled (see registration_enabled in /config), creates an account with the user role and logs in. "+
-			"A request with an email or name that another account uses is rejected and counts as a failed login from your IP address."))
+			"A request with an email or name that another account uses, or that looks the same, is rejected and counts as a failed login from your IP address."))
 	web.Post(api, "/auth/setup", actor.Public, "Become the owner", s.handleSetup,
-		web.Status(http.StatusCreated), web.Fails(ErrSetupDone, ErrSetupToken, ErrEmailTaken, ErrThrottled, ErrBusy),
+		web.Status(http.StatusCreated), web.Fails(ErrSetupDone, ErrSetupToken, ErrEmailTaken, ErrNameTaken, ErrThrottled, ErrBusy),
 		web.Describe("Creates the owner's account and logs in. This works only while there is no owner (see setup_required in /config). "+
 			"Requires the setup token that Wardroom prints to its terminal. The token works once, for 30 minutes. "+
 			"A wrong token counts as a failed login from your IP address."))
 	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn, web.Fails(ErrNameTaken, ErrStale, ErrToken, ErrDeactivated),
-		web.Describe("Changes your name and picture. A name that another account uses is rejected, because comments show their author's name. Only an admin or the owner can change the email and role. To change the password, use /auth/password."))
+		web.Describe("Changes your name and picture. A name that another account uses, or that looks the same, is rejected, because comments show their author's name. Only an admin or the owner can change the email and role. To change the password, use /auth/password."))
 	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
 		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
 		web.Describe("Requires your current password. A wrong password counts as a failed login. Returns the account."))
@@ -46,11 +46,11 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Lists all accounts, including deactivated ones, with the ID that tasks and comments refer to, the name, and whether the account is active."))
 	web.Get(api, "/users", actor.ManageAccounts, "List users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
-		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrBusy),
-		web.Describe("To create an admin, send your own password as current_password. A wrong password counts as a failed login."))
+		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrNameTaken, ErrAgentTaken, ErrOneOwner, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrBusy),
+		web.Describe("A name that another account uses, or that looks the same, is rejected; several accounts of one agent can share it. To create an admin, send your own password as current_password. A wrong password counts as a failed login."))
 	web.Get(api, "/users/{id}", actor.ManageAccounts, "Get a user", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
-		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrOwnPassword, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrStale, ErrBusy),
+		web.Fails(ErrNotFound, ErrEmailTaken, ErrNameTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrOwnPassword, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrStale, ErrBusy),
 		web.Describe("Accounts can be deactivated but not deleted, so that past work keeps its author. Change your own password with /auth/password.\n\n"+
 			"To grant the admin role, or to change the email, password, role, or active state of an admin or the owner, send your own password as current_password. A wrong password counts as a failed login."))
 	web.Get(api, "/users/{id}/keys", actor.ManageAccounts, "List the API keys of a user", s.handleKeys, web.Fails(ErrNotFound, page.ErrCursor),

@@ -13,9 +13,11 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Key describes an API key of an agent user, without its secret. The secret is
@@ -78,8 +80,8 @@ func (k Key) usable(now time.Time) bool {
 
 func (n NewKey) check(now time.Time) error {
 	var bad fault.Fields
-	if problem := checkName(n.Name); problem != "" {
-		bad.Add("/name", "%s", problem)
+	if _, wrong := label.Clean(n.Name, maxName); wrong != "" {
+		bad.Add("/name", "%s", wrong)
 	}
 	if until := n.ExpiresAt.Value; until != nil && !until.After(now) {
 		bad.Add("/expires_at", "Must be in the future.")
@@ -93,7 +95,7 @@ func (n NewKey) check(now time.Time) error {
 // people, who log in with a password.
 func (s *Service) MakeKey(ctx context.Context, ref string, n NewKey) (IssuedKey, error) {
 	now := s.Now()
-	n.Name = strings.TrimSpace(n.Name)
+	n.Name = plaintext.NFC(strings.TrimSpace(n.Name))
 	if err := n.check(now); err != nil {
 		return IssuedKey{}, err
 	}

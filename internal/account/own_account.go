@@ -49,7 +49,7 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	defer func() { leave(err) }()
 	u.ID = db.NewID()
 	self := actor.With(ctx, actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role})
-	made, err := s.add(self, u, r.Password, "registration", func(tx *db.Tx) error { return nameFree(ctx, tx, u) })
+	made, err := s.add(self, u, r.Password, "registration", nil)
 	switch {
 	case errors.Is(err, ErrEmailTaken):
 		s.recordFailure("registration.refused", "taken email", User{}, from)
@@ -63,21 +63,9 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	return s.signIn(ctx, made, &try)
 }
 
-// nameFree returns ErrNameTaken if another account has u's name. If u's email is taken, it
-// returns nil, because the caller then reports the email.
-func nameFree(ctx context.Context, tx *db.Tx, u User) error {
-	switch _, err := find(ctx, tx, u.Email); {
-	case err == nil:
-		return nil
-	case !errors.Is(err, ErrNotFound):
-		return err
-	}
-	return requireFreeName(ctx, tx, u)
-}
-
 // requireFreeName returns ErrNameTaken if another account has the name of u.
 func requireFreeName(ctx context.Context, tx *db.Tx, u User) error {
-	taken, err := nameTaken(ctx, tx, u.Name, u.ID)
+	taken, err := nameTaken(ctx, tx, u)
 	if err == nil && taken {
 		err = ErrNameTaken.With("Choose a different name, so that people can tell the accounts apart.")
 	}
@@ -87,12 +75,7 @@ func requireFreeName(ctx context.Context, tx *db.Tx, u User) error {
 // ChangeOwn changes the caller's account. It returns ErrStale if version is given and is not the
 // current one, and ErrNameTaken if another account has the new name.
 func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (User, error) {
-	return s.change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version, func(tx *db.Tx, was, is User) error {
-		if is.Name == was.Name {
-			return nil
-		}
-		return requireFreeName(ctx, tx, is)
-	})
+	return s.change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version, func(*db.Tx, User, User) error { return nil })
 }
 
 // ChangeOwnPassword changes the caller's password. It requires the current password, so that an

@@ -8,11 +8,13 @@ import (
 	"encoding/base64"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
+	"golang.org/x/text/secure/precis"
 )
 
 const (
@@ -69,6 +71,16 @@ func bcryptInput(password string) (m []byte, long bool) {
 	return []byte(base64.StdEncoding.EncodeToString(mac.Sum(nil))), true
 }
 
+// prepared returns the form of a password that is hashed: the profile OpaqueString of RFC 8265, so
+// that a password is right whichever Unicode form the keyboard sends. A password with a character
+// that the profile forbids, such as a tab, stays as it is.
+func prepared(password string) string {
+	if form, err := precis.OpaqueString.String(password); err == nil {
+		return form
+	}
+	return password
+}
+
 // hash returns the hash of a password in the stored format.
 func (k *hasher) hash(ctx context.Context, password string) (string, error) {
 	release, err := k.slot(ctx)
@@ -76,7 +88,7 @@ func (k *hasher) hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	defer release()
-	m, long := bcryptInput(password)
+	m, long := bcryptInput(prepared(password))
 	h, err := k.generate(m, k.cost)
 	if err != nil {
 		return "", fmt.Errorf("hash a password: %w", err)
@@ -88,17 +100,30 @@ func (k *hasher) hash(ctx context.Context, password string) (string, error) {
 }
 
 // matches reports whether stored is the hash of password. If there is no account, callers pass an
-// empty hash. To hide whether an account exists, matches always takes the same time.
-//
-// A hash that begins with longPrefix matches only long passwords. Otherwise, the digest of a long
-// password would itself work as a password. Any other hash matches only short passwords, because
-// bcrypt ignores everything after the first 72 bytes of a password.
-func (k *hasher) matches(ctx context.Context, stored, password string) (bool, error) {
+// empty hash. To hide whether an account exists, matches takes the same time for every account.
+// Earlier versions hashed the password as it was typed, so matches tries that form as well.
+func (k *hasher) matches(ctx context.Context, stored, password string) (matched bool, err error) {
 	release, err := k.slot(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer release()
+	for _, form := range slices.Compact([]string{prepared(password), password}) {
+		same, err := k.matchesForm(stored, form)
+		if err != nil {
+			return false, err
+		}
+		matched = matched || same
+	}
+	return matched, nil
+}
+
+// matchesForm reports whether stored is the hash of one form of a password.
+//
+// A hash that begins with longPrefix matches only long passwords. Otherwise, the digest of a long
+// password would itself work as a password. Any other hash matches only short passwords, because
+// bcrypt ignores everything after the first 72 bytes of a password.
+func (k *hasher) matchesForm(stored, password string) (bool, error) {
 	m, long := bcryptInput(password)
 	hash, marked := strings.CutPrefix(stored, longPrefix)
 	cost, err := bcrypt.Cost([]byte(hash))

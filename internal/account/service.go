@@ -14,7 +14,6 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
@@ -101,20 +100,16 @@ func (s *Service) login(ctx context.Context, email, password string, from netip.
 		return SignIn{}, s.recordThrottled(ctx, err, "login", from)
 	}
 	defer func() { leave(err) }()
-	var u row
-	found := ErrNotFound
-	if key, ok := emailKey(email); ok {
-		u, err = where(ctx, s.DB, `email_key = ?`, key)
-		found = fault.Of(err)
-		if err != nil && found == nil {
-			return SignIn{}, fmt.Errorf("look up a login: %w", err)
-		}
+	u, err := findEmail(ctx, s.DB, email)
+	missing := errors.Is(err, ErrNotFound)
+	if err != nil && !missing {
+		return SignIn{}, fmt.Errorf("look up a login: %w", err)
 	}
 	matches, err := k.matches(ctx, u.hash, password)
 	switch {
 	case err != nil:
 		return SignIn{}, err
-	case found != nil:
+	case missing:
 		return SignIn{}, s.refuse(ctx, "unknown email", User{}, from)
 	case !matches:
 		return SignIn{}, s.refuse(ctx, "wrong password", u.User, from)
@@ -302,7 +297,10 @@ func (s *Service) add(ctx context.Context, u User, password, by string, allowed 
 }
 
 func (s *Service) addIn(ctx context.Context, tx *db.Tx, u row, by string) error {
-	if err := insert(ctx, tx, u); err != nil {
+	if err := insert(ctx, tx, u); err != nil { // a taken email is reported first
+		return err
+	}
+	if err := requireFreeName(ctx, tx, u.User); err != nil {
 		return err
 	}
 	data := map[string]any{"email": u.Email, "role": u.Role, "agent_id": u.AgentID}
@@ -418,7 +416,7 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 }
 
 // save replaces the stored account, was, with u and records an event, unless nothing has changed. An empty
-// hash keeps the current password.
+// hash keeps the current password. If another account has u's new name, save returns ErrNameTaken.
 func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash string) error {
 	changed := differences(was.User, *u)
 	if hash != "" {
@@ -438,6 +436,11 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash st
 	}
 	if err := update(ctx, tx, row{*u, hash}); err != nil {
 		return err
+	}
+	if u.Name != was.Name {
+		if err := requireFreeName(ctx, tx, *u); err != nil {
+			return err
+		}
 	}
 	return record(ctx, tx, *u, "user.changed", changed)
 }

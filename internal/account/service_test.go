@@ -346,7 +346,7 @@ func TestRaces(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantCounts(t, race(n, func(i int) error {
-				_, err := s.Change(ctx, agents[2].ID, Change{Name: new(fmt.Sprint("name ", i))}, nil)
+				_, err := s.Change(ctx, agents[2].ID, Change{Name: new(fmt.Sprint("without version ", i))}, nil)
 				return err
 			}), map[string]int{"won": n})
 			after, err := s.Get(ctx, agents[2].ID)

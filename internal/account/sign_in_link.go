@@ -71,8 +71,7 @@ func (s *Service) SignInWithLink(ctx context.Context, token string, from netip.A
 	if !ok {
 		return SignIn{}, s.refuseLink(ctx, "invalid sign-in link", from)
 	}
-	key, _ := emailKey(email) // an email without a key has no account
-	u, err := where(ctx, s.DB, `email_key = ?`, key)
+	u, err := findEmail(ctx, s.DB, email)
 	switch {
 	case fault.Of(err) != nil || err == nil && !u.Active:
 		return SignIn{}, s.refuseLink(ctx, "sign-in link of a missing or deactivated account", from)

@@ -1,7 +1,10 @@
 package account
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -10,6 +13,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/plaintext"
 )
 
 // row is a user together with the password hash. The hash must not leave this package.
@@ -42,14 +46,20 @@ func where(ctx context.Context, q db.Queryer, condition string, arg any) (row, e
 	return u, err
 }
 
+// findEmail returns the user with the given email.
+func findEmail(ctx context.Context, q db.Queryer, email string) (row, error) {
+	for _, key := range slices.Compact(emailKeys(email)) {
+		if u, err := where(ctx, q, `email_key = ?`, key); !errors.Is(err, ErrNotFound) {
+			return u, err
+		}
+	}
+	return row{}, ErrNotFound
+}
+
 // find returns a user by ID or email.
 func find(ctx context.Context, q db.Queryer, ref string) (row, error) {
-	if strings.Contains(ref, "@") {
-		key, ok := emailKey(ref)
-		if !ok {
-			return row{}, ErrNotFound
-		}
-		return where(ctx, q, `email_key = ?`, key)
+	if strings.Contains(plaintext.Fold(ref), "@") {
+		return findEmail(ctx, q, ref)
 	}
 	if !utf8.ValidString(ref) || strings.ContainsRune(ref, 0) {
 		return row{}, ErrNotFound // PostgreSQL rejects it as a parameter
@@ -71,8 +81,8 @@ var users = list.List[User]{
 	Table: `users`, Columns: columns, Scan: scanUser, Usual: "created",
 	Sorts: map[string]list.Sort[User]{
 		"created": {Columns: []string{`created_at`, `id`}, Position: func(u User) []any { return []any{u.CreatedAt.Time, u.ID} }},
-		"name":    {Columns: []string{`name_key`, `id`}, Position: func(u User) []any { return []any{strings.ToLower(u.Name), u.ID} }},
-		"email":   {Columns: []string{`email_key`}, Position: func(u User) []any { return []any{strings.ToLower(u.Email)} }},
+		"name":    {Columns: []string{`name_key`, `id`}, Position: func(u User) []any { return []any{plaintext.Fold(u.Name), u.ID} }},
+		"email":   {Columns: []string{`email_key`}, Position: func(u User) []any { return []any{plaintext.Fold(u.Email)} }},
 	},
 }
 
@@ -81,7 +91,7 @@ var people = list.List[Person]{
 	Table: `users`, Columns: `id, name, active`, Usual: "name",
 	Scan: func(r db.Row) (p Person, err error) { return p, r.Scan(&p.ID, &p.Name, &p.Active) },
 	Sorts: map[string]list.Sort[Person]{
-		"name": {Columns: []string{`name_key`, `id`}, Position: func(p Person) []any { return []any{strings.ToLower(p.Name), p.ID} }},
+		"name": {Columns: []string{`name_key`, `id`}, Position: func(p Person) []any { return []any{plaintext.Fold(p.Name), p.ID} }},
 	},
 }
 
@@ -102,11 +112,13 @@ func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 	return db.All(rows, err, func(r db.Row) (a AgentUser, err error) { return a, r.Scan(&a.UserID, &a.AgentID, &a.Name) })
 }
 
-// nameTaken reports whether an account other than the one with the given ID has the given name,
-// ignoring case. It includes deactivated accounts, because their names still appear on past work.
-func nameTaken(ctx context.Context, q db.Queryer, name, id string) (bool, error) {
+// nameTaken reports whether another account has a name that looks the same as u's. It includes
+// deactivated accounts, because their names still appear on past work. An agent's accounts can share
+// a name.
+func nameTaken(ctx context.Context, q db.Queryer, u User) (bool, error) {
 	var n int
-	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM users WHERE name_key = ? AND id <> ?`, strings.ToLower(name), id).Scan(&n)
+	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM users WHERE name_key = ? AND id <> ? AND (agent_id IS NULL OR agent_id <> ?)`,
+		plaintext.Fold(u.Name), u.ID, cmp.Or(u.AgentID, new(""))).Scan(&n)
 	return n > 0, err
 }
 
@@ -114,7 +126,7 @@ func insert(ctx context.Context, tx *db.Tx, u row) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO users (id, email, email_key, name, name_key, role, agent_id, active, avatar_url, created_at, updated_at, version, password_hash)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		u.ID, u.Email, strings.ToLower(u.Email), u.Name, strings.ToLower(u.Name), u.Role, u.AgentID, u.Active, u.AvatarURL,
+		u.ID, u.Email, plaintext.Fold(u.Email), u.Name, plaintext.Fold(u.Name), u.Role, u.AgentID, u.Active, u.AvatarURL,
 		u.CreatedAt.Time, u.UpdatedAt.Time, u.Version, u.hash)
 	return err
 }
@@ -125,7 +137,7 @@ func update(ctx context.Context, tx *db.Tx, u row) error {
 		UPDATE users SET email = ?, email_key = ?, name = ?, name_key = ?, role = ?, agent_id = ?, active = ?, avatar_url = ?,
 			updated_at = ?, version = ?, password_hash = ?
 		WHERE id = ?`,
-		u.Email, strings.ToLower(u.Email), u.Name, strings.ToLower(u.Name), u.Role, u.AgentID, u.Active, u.AvatarURL,
+		u.Email, plaintext.Fold(u.Email), u.Name, plaintext.Fold(u.Name), u.Role, u.AgentID, u.Active, u.AvatarURL,
 		u.UpdatedAt.Time, u.Version, u.hash, u.ID)
 	return err
 }

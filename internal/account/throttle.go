@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Limits on failed logins. They allow about 100 guesses per day for an account. Someone who tries
@@ -104,7 +104,7 @@ func (a *attempt) free(subject string) int {
 // accountSubject returns the key under which failed logins with an email are counted, whether or
 // not an account has that email.
 func accountSubject(email string) string {
-	return digest("account", strings.ToLower(strings.TrimSpace(email)))
+	return digest("account", plaintext.Fold(email))
 }
 
 // addressSubject returns the key under which failed logins from a client address are counted. IPv6

@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 
 	"web": {}, // embeds the built dashboard; imports nothing
 
-	"platform/actor":     {"platform/enum"},
+	"platform/actor":     {"platform/enum", "platform/plaintext"},
 	"platform/clock":     {},
 	"platform/cron":      {"platform/clock"},
 	"platform/config":    {"platform/clock"},
@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	"platform/job":       {"platform/actor", "platform/cron", "platform/db"},
 	"platform/label":     {"platform/plaintext"},
 	"platform/limiter":   {},
-	"platform/list":      {"platform/actor", "platform/db", "platform/page"},
+	"platform/list":      {"platform/actor", "platform/db", "platform/page", "platform/plaintext"},
 	"platform/money":     {},
 	"platform/once":      {"platform/db", "platform/fault"},
 	"platform/page":      {"platform/fault"},

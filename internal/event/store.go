@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Record appends an event caused by the actor in ctx. It encodes data with json.Marshal; nil means
@@ -277,7 +278,7 @@ func TimesByAgents(ctx context.Context, q db.Queryer, subjectKind string, since 
 
 // findOwn returns the caller's ID if the given email is the caller's own, and actor.NoID otherwise.
 func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err error) {
-	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, strings.ToLower(email), actor.From(ctx).ID).Scan(&id)
+	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, plaintext.Fold(email), actor.From(ctx).ID).Scan(&id)
 	if db.IsNotFound(err) {
 		return actor.NoID, nil
 	}
@@ -287,8 +288,8 @@ func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err er
 // findActors returns the IDs of the accounts whose ID, email, or agent_id is ref. There can be
 // several, because an agent may have had several accounts.
 func findActors(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
-	lower := strings.ToLower(ref)
-	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, lower, lower, ref)
+	folded := plaintext.Fold(ref)
+	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, folded, folded, ref)
 	return db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 }
 

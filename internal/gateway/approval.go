@@ -11,6 +11,7 @@ import (
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Scopes for the runtime's requests to people. operator.admin includes both.
@@ -184,7 +185,7 @@ func (c *Client) risks(r approvalRequest) []string {
 			risks = append(risks, c.short(string(k)))
 		}
 	}
-	if c.secrets.multiline(string(r.Command)) != string(r.Command) {
+	if c.secrets.multiline(string(r.Command)) != plaintext.NFC(string(r.Command)) {
 		risks = append(risks, "The command contains invisible characters or secrets that are not shown.")
 	}
 	return risks

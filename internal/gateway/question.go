@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/plaintext"
 )
 
 // PersonQuestion is a question of an agent to people. Its texts come from the agent.
@@ -83,7 +84,11 @@ func (c *Client) question(w wireQuestion) (PersonQuestion, bool) {
 			Multiple: p.Multiple.is(), Other: p.Other.is(),
 		}
 		for _, o := range p.Options {
-			part.Options = append(part.Options, QuestionOption{Label: c.short(string(o.Label)), Description: c.short(string(o.Description))})
+			label := c.short(string(o.Label))
+			if label == plaintext.NFC(string(o.Label)) {
+				label = string(o.Label) // the runtime expects its own form in the answer
+			}
+			part.Options = append(part.Options, QuestionOption{Label: label, Description: c.short(string(o.Description))})
 		}
 		q.Parts = append(q.Parts, part)
 	}

@@ -11,6 +11,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/plaintext"
 )
 
 const (
@@ -230,23 +231,23 @@ func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) 
 // accounts can have the same agent_id. For an email that the caller may not look up,
 // findUsers returns actor.NoID, which matches no account.
 func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
-	lower := strings.ToLower(ref)
+	folded := plaintext.Fold(ref)
 	if actor.OwnEmailOnly(ctx, ref) {
 		var id string
-		err := q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, lower, actor.From(ctx).ID).Scan(&id)
+		err := q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, folded, actor.From(ctx).ID).Scan(&id)
 		if db.IsNotFound(err) {
 			return []string{actor.NoID}, nil
 		}
 		return []string{id}, err
 	}
-	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, lower, lower, ref)
+	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, folded, folded, ref)
 	return db.All(rows, err, scanID)
 }
 
 // findAssignee finds a human's active account by ID or email.
 func findAssignee(ctx context.Context, q db.Queryer, ref string) (a Assignee, err error) {
-	lower := strings.ToLower(strings.TrimSpace(ref))
-	err = q.QueryRow(ctx, `SELECT id, name FROM users WHERE (id = ? OR email_key = ?) AND active AND role <> ?`, lower, lower, actor.Agent).
+	folded := plaintext.Fold(ref)
+	err = q.QueryRow(ctx, `SELECT id, name FROM users WHERE (id = ? OR email_key = ?) AND active AND role <> ?`, folded, folded, actor.Agent).
 		Scan(&a.ID, &a.Name)
 	if db.IsNotFound(err) {
 		err = ErrAssignee.With("Specify the ID or email of a person with an active account, or null to unassign the item.")

@@ -224,7 +224,7 @@ func newLimit(n New, id, zone string, now time.Time) (Limit, error) {
 		l.Timezone = zone
 	}
 	var bad fault.Fields
-	if wrong := label.Wrong(n.ScopeID, 200); n.Scope != All && wrong != "" {
+	if _, wrong := label.Clean(n.ScopeID, 200); n.Scope != All && wrong != "" {
 		bad.Add("/scope_id", "%s", wrong)
 	}
 	if n.Scope == All && n.ScopeID != "" {

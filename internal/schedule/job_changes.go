@@ -100,8 +100,8 @@ func checkLength(bad *fault.Fields, pointer, text string, most int) {
 // checkName returns a job's name without surrounding spaces. If the name is invalid, it adds a
 // validation error to bad.
 func checkName(bad *fault.Fields, name string) string {
-	name = strings.TrimSpace(name)
-	if wrong := label.Wrong(name, maxName); wrong != "" {
+	name, wrong := label.Clean(name, maxName)
+	if wrong != "" {
 		bad.Add("/name", "%s", wrong)
 	}
 	return name

@@ -33,8 +33,9 @@ type NewTask struct {
 
 // checked returns the task without hidden characters and surrounding spaces, and adds validation errors to bad.
 func (t RunTask) checked(bad *fault.Fields) RunTask {
-	t.Title, t.Description = strings.TrimSpace(t.Title), strings.TrimSpace(plaintext.Lines(t.Description))
-	if wrong := label.Wrong(t.Title, maxTaskTitle); wrong != "" {
+	var wrong string
+	t.Description = strings.TrimSpace(plaintext.Lines(t.Description))
+	if t.Title, wrong = label.Clean(t.Title, maxTaskTitle); wrong != "" {
 		bad.Add("/task/title", "%s", wrong)
 	}
 	if t.Priority == "" {

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
@@ -122,8 +121,8 @@ func (s *Service) makeTeam(n NewTeam, id string, now time.Time) (Team, error) {
 // apply returns t with the change applied. It adds an error to bad for each invalid field.
 func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) Team {
 	if c.Name != nil {
-		t.Name = strings.TrimSpace(*c.Name)
-		if wrong := label.Wrong(t.Name, maxTeamName); wrong != "" {
+		var wrong string
+		if t.Name, wrong = label.Clean(*c.Name, maxTeamName); wrong != "" {
 			bad.Add("/name", "%s", wrong)
 		}
 	}

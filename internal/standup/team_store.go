@@ -3,13 +3,13 @@ package standup
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/plaintext"
 )
 
 const teamColumns = `id, key, name, facilitator, participants, timezone, agent_timeout_ms, deadline_ms, archived_at, created_at, updated_at, version`
@@ -77,7 +77,7 @@ func millis(s *clock.Span) *int64 {
 
 // findTeam returns the team with the given id or key, ignoring case.
 func (s *Service) findTeam(ctx context.Context, q db.Queryer, ref string) (Team, error) {
-	t, err := scanTeam(q.QueryRow(ctx, `SELECT `+teamColumns+` FROM teams WHERE id = ? OR key = ?`, strings.ToLower(ref), strings.ToLower(ref)))
+	t, err := scanTeam(q.QueryRow(ctx, `SELECT `+teamColumns+` FROM teams WHERE id = ? OR key = ?`, plaintext.Fold(ref), plaintext.Fold(ref)))
 	if db.IsNotFound(err) {
 		return Team{}, ErrTeamNotFound.With("Use a team's ID or key, such as %s.", Executive)
 	}

@@ -11,6 +11,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Filter selects the tasks to list. The zero Filter selects all tasks that are
@@ -71,7 +72,7 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 		narrows = append(narrows, narrow{index: index, rows: `SELECT 1 FROM tasks INDEXED BY ` + index + ` WHERE archived_at IS NULL AND ` + condition, args: args})
 	}, `assignee_id`, `tasks_of_assignee`)
 	Person(f.Project).in(by, `project_id`, `tasks_of_project`)
-	if tags := anys(f.Tags, func(t Tag) any { return strings.ToLower(string(t)) }); len(tags) > 0 {
+	if tags := anys(f.Tags, func(t Tag) any { return plaintext.Fold(string(t)) }); len(tags) > 0 {
 		w.And(`EXISTS (SELECT 1 FROM task_tags g WHERE g.number = tasks.number AND g.tag `+in(tags)+`)`, tags...)
 		narrows = append(narrows, numbered(`SELECT number FROM task_tags WHERE tag `+in(tags), tags...))
 	}
@@ -177,7 +178,7 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 	if q.Engine() == db.Postgres {
 		narrows = nil // it has statistics of all columns, but none of n-grams
 	}
-	if f.Text != "" {
+	if plaintext.Fold(f.Text) != "" {
 		text, err := withGrams(ctx, q, f.Text)
 		if err != nil {
 			return w, err

@@ -76,8 +76,8 @@ func (n NewProject) make(id string, now time.Time) (Project, error) {
 // apply applies a change to the project. It adds an error to bad for each invalid field.
 func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 	if c.Name != nil {
-		p.Name = strings.TrimSpace(*c.Name)
-		if wrong := label.Wrong(p.Name, maxProjectName); wrong != "" {
+		var wrong string
+		if p.Name, wrong = label.Clean(*c.Name, maxProjectName); wrong != "" {
 			bad.Add("/name", "%s", wrong)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
+	"wardroom/internal/platform/plaintext"
 )
 
 const projectColumns = `id, key, name, description, archived_at, created_at, updated_at, version`
@@ -35,7 +36,7 @@ func scanProject(row db.Row) (Project, error) {
 // findProjectRow returns the project with the given ID or key, ignoring case.
 func findProjectRow(ctx context.Context, q db.Queryer, ref string) (Project, error) {
 	p, err := scanProject(q.QueryRow(ctx, `SELECT `+projectColumns+` FROM projects WHERE id = ? OR key = ?`,
-		strings.ToLower(ref), strings.ToUpper(ref)))
+		plaintext.Fold(ref), strings.ToUpper(plaintext.Fold(ref))))
 	if db.IsNotFound(err) {
 		return Project{}, ErrProjectNotFound.With("Use the project's ID or key, such as WEB.")
 	}

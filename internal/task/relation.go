@@ -8,6 +8,7 @@ import (
 
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Errors about a task's project, parent, and dependencies.
@@ -122,7 +123,7 @@ func findProject(ctx context.Context, q db.Queryer, ref string, open bool) (id s
 	if open {
 		condition = ` AND archived_at IS NULL`
 	}
-	err = q.QueryRow(ctx, `SELECT id FROM projects WHERE (id = ? OR key = ?)`+condition, strings.ToLower(ref), strings.ToUpper(ref)).Scan(&id)
+	err = q.QueryRow(ctx, `SELECT id FROM projects WHERE (id = ? OR key = ?)`+condition, plaintext.Fold(ref), strings.ToUpper(plaintext.Fold(ref))).Scan(&id)
 	if db.IsNotFound(err) {
 		return "", ErrProject.With("Use the ID or key of a project that is not archived.")
 	}

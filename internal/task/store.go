@@ -8,6 +8,7 @@ import (
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/plaintext"
 	"wardroom/internal/search"
 )
 
@@ -167,20 +168,21 @@ func addTags(ctx context.Context, tx *db.Tx, t Task) error {
 	if len(t.Tags) == 0 {
 		return nil
 	}
-	values := make([]any, 0, 2*len(t.Tags))
-	for _, tag := range t.Tags {
+	tags := anys(t.Tags, func(tag Tag) any { return plaintext.Fold(string(tag)) })
+	values := make([]any, 0, 2*len(tags))
+	for _, tag := range tags {
 		values = append(values, tag, t.number)
 	}
-	return tx.Later(ctx, `INSERT INTO task_tags (tag, number) VALUES (?, ?)`+strings.Repeat(`, (?, ?)`, len(t.Tags)-1), values...)
+	return tx.Later(ctx, `INSERT INTO task_tags (tag, number) VALUES (?, ?)`+strings.Repeat(`, (?, ?)`, len(tags)-1), values...)
 }
 
 // findAccount finds an account by ID, email, or agent_id. If several accounts
 // match an agent_id, it prefers the active account.
 func findAccount(ctx context.Context, q db.Queryer, ref string) (id string, active bool, err error) {
-	lower := strings.ToLower(ref)
+	folded := plaintext.Fold(ref)
 	err = q.QueryRow(ctx, `
 		SELECT id, active FROM users WHERE id = ? OR email_key = ? OR agent_id = ?
-		ORDER BY active DESC, id LIMIT 1`, lower, lower, ref).Scan(&id, &active)
+		ORDER BY active DESC, id LIMIT 1`, folded, folded, ref).Scan(&id, &active)
 	if db.IsNotFound(err) {
 		return "", false, ErrAssignee.With("Specify a user's ID or email, or an agent_id.")
 	}
@@ -194,7 +196,7 @@ func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err e
 		id, _, err = findAccount(ctx, q, ref)
 		return id, err
 	}
-	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, strings.ToLower(ref), actor.From(ctx).ID).Scan(&id)
+	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, plaintext.Fold(ref), actor.From(ctx).ID).Scan(&id)
 	if db.IsNotFound(err) {
 		return actor.NoID, nil
 	}

@@ -265,8 +265,8 @@ func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 
 func (t *Task) applyTexts(c Change, bad *fault.Fields) {
 	if c.Title != nil {
-		t.Title = strings.TrimSpace(*c.Title)
-		if wrong := label.Wrong(t.Title, maxTitle); wrong != "" {
+		var wrong string
+		if t.Title, wrong = label.Clean(*c.Title, maxTitle); wrong != "" {
 			bad.Add("/title", "%s", wrong)
 		}
 	}
@@ -397,17 +397,17 @@ func (t Tag) wellFormed() bool {
 	return 0 < n && n <= maxTag
 }
 
-// applyTags converts the tags to lower case and removes duplicates, keeping the order. For each
+// applyTags converts the tags to lower case and removes those that look the same, keeping the order. For each
 // invalid tag, it adds an error to bad.
 func applyTags(given []Tag, bad *fault.Fields) []Tag {
 	tags := []Tag{}
 	for i, raw := range given {
-		tag := Tag(strings.ToLower(strings.TrimSpace(string(raw))))
+		tag := Tag(strings.ToLower(plaintext.NFC(strings.TrimSpace(string(raw)))))
 		if !tag.wellFormed() || plaintext.Line(string(tag)) != string(tag) {
 			bad.Add(fmt.Sprintf("/tags/%d", i), "Must be one word of at most 40 letters, digits, dots, dashes, and underscores.")
 			continue
 		}
-		if !slices.Contains(tags, tag) {
+		if !slices.ContainsFunc(tags, func(t Tag) bool { return plaintext.Fold(string(t)) == plaintext.Fold(string(tag)) }) {
 			tags = append(tags, tag)
 		}
 	}

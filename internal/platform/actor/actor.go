@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"wardroom/internal/platform/enum"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Role is the role of an account.
@@ -151,7 +152,7 @@ const NoID = "-"
 // Otherwise it would reveal whether that email address belongs to an account.
 func OwnEmailOnly(ctx context.Context, ref string) bool {
 	by := From(ctx)
-	return by.Role != "" && !by.Role.May(ManageAccounts) && strings.Contains(ref, "@")
+	return by.Role != "" && !by.Role.May(ManageAccounts) && strings.Contains(plaintext.Fold(ref), "@")
 }
 
 // From returns the caller, or the zero Actor if no caller is signed in.

@@ -15,10 +15,19 @@ import (
 // need up to four. Hundreds of marks would cover the lines above and below.
 const mostMarks = 8
 
-// Wrong returns a sentence for the client that says why s is not a valid label, or "" if
-// s is valid. A valid label has at most the given number of characters. People tell
-// labels apart by sight, so Wrong rejects invisible characters instead of removing them.
-func Wrong(s string, most int) string {
+// Clean returns s as it is stored: in NFC, without white space at either end. If s is not a valid
+// label, wrong is a sentence for the client that says why. A valid label has at most the given
+// number of characters. People tell labels apart by sight, so Clean rejects invisible characters
+// instead of removing them.
+func Clean(s string, most int) (kept, wrong string) {
+	kept = s
+	if utf8.ValidString(s) {
+		kept = plaintext.NFC(strings.TrimSpace(s))
+	}
+	return kept, problem(kept, most)
+}
+
+func problem(s string, most int) string {
 	n, marks, seen := 0, 0, false
 	for _, r := range s {
 		n++
@@ -28,7 +37,7 @@ func Wrong(s string, most int) string {
 		if marks > mostMarks {
 			return fmt.Sprintf("It contains a letter with more than %d combining marks.", mostMarks)
 		}
-		seen = seen || unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
+		seen = seen || unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !plaintext.Blank(r)
 	}
 	switch {
 	case n == 0:

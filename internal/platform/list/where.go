@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"wardroom/internal/platform/plaintext"
 )
 
 // Where collects the conditions that filter a list. It contains only the conditions that
@@ -91,13 +93,13 @@ func among[T comparable](column string, values []T) condition {
 	return condition{text: column + ` IN (?` + strings.Repeat(`, ?`, len(args)-1) + `)`, args: args, column: column}
 }
 
-// Has adds the condition that column contains text, ignoring case. It adds nothing if
-// text is empty. The text stored in column must be lower case. No index supports this
+// Has adds the condition that column contains text, both in the form of plaintext.Fold, in which
+// the column must be stored. It adds nothing if text is blank. No index supports this
 // search: without a Hint, the database reads rows in the list's order until enough of
 // them match.
 func Has(w *Where, column, text string) {
-	if text != "" {
-		w.And(column+` LIKE ? ESCAPE '\'`, `%`+literal(strings.ToLower(text))+`%`)
+	if text = plaintext.Fold(text); text != "" {
+		w.And(column+` LIKE ? ESCAPE '\'`, `%`+literal(text)+`%`)
 	}
 }
 

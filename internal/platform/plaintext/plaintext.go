@@ -20,15 +20,22 @@
 //     emoji or a keycap base, U+FE00–U+FE02 and U+E0100–U+E01EF after a Han
 //     character.
 //   - Bytes that are not UTF-8 become U+FFFD.
+//   - The rest is in the composed form NFC, so that text that looks the same is stored
+//     the same.
 //
 // Flags of regions such as Scotland consist of tag characters and become a plain
 // black flag.
+//
+// Texts are compared and searched in the form that Fold returns.
 package plaintext
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -60,8 +67,51 @@ func Lines(s string) string {
 		b.WriteRune(r)
 		prev = r
 	}
-	return b.String()
+	return NFC(b.String())
 }
+
+// NFC returns s in the composed form NFC.
+func NFC(s string) string { return withoutMarkBreaks(norm.NFC.String(s)) }
+
+// withoutMarkBreaks removes the invisible character that package norm inserts after each
+// 30 combining marks.
+func withoutMarkBreaks(s string) string { return strings.ReplaceAll(s, "\u034f", "") }
+
+// Fold returns the form of s in which texts are compared and searched. Texts have the same form
+// if they differ only in case, in the Unicode form, in width, in white space, or in invisible
+// characters. The form has no white space at either end.
+func Fold(s string) string {
+	if isPlain(s) {
+		s = strings.ToLower(s)
+	} else {
+		s = FoldPart(s)
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// FoldPart is like Fold, but keeps all white space, for parts of a text whose places matter.
+func FoldPart(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case Blank(r):
+			return ' '
+		case Hidden(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	s = norm.NFKC.String(caseFolding.String(norm.NFKC.String(s)))
+	return withoutMarkBreaks(oneI.Replace(s))
+}
+
+var (
+	caseFolding = cases.Fold()
+	// oneI makes the letter I of Turkish, with and without a dot, equal to that of other languages.
+	oneI = strings.NewReplacer("i\u0307", "i", "ı", "i")
+)
+
+// Blank reports whether r is white space or looks like it.
+func Blank(r rune) bool { return unicode.IsSpace(r) || r == '\u2800' }
 
 // Line returns s on one line. It removes the same characters as Lines, replaces each
 // run of white space with one space and trims both ends.

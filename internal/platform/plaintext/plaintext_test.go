@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"wardroom/internal/platform/plaintext"
@@ -27,6 +28,8 @@ func TestLines(t *testing.T) {
 		"joiners of scripts":     {"می\u200cخواهم क्\u200dष ශ්\u200dරී", "می\u200cخواهم क्\u200dष ශ්\u200dරී", "می\u200cخواهم क्\u200dष ශ්\u200dරී"},
 		"joiners in a row":       {"می\u200c\u200c\u200dخ", "می\u200cخ", "می\u200cخ"},
 		"selectors":              {"漢\U000e0100 a\ufe0fb\U000e0101 👍\ufe0f\ufe0f\ufe01\ufe0e", "漢\U000e0100 ab 👍\ufe0f", "漢\U000e0100 ab 👍\ufe0f"},
+		"forms":                  {"cafe\u0301 \u1100\u1161\u11a8 \u212b ﬁ", "café 각 Å ﬁ", "café 각 Å ﬁ"},
+		"many marks":             {"a" + strings.Repeat("\u0316", 40), "a" + strings.Repeat("\u0316", 40), "a" + strings.Repeat("\u0316", 40)},
 		"broken UTF-8":           {"a\xff\xfeb", "a\uFFFDb", "a\uFFFDb"},
 	} {
 		if got := plaintext.Lines(c.given); got != c.lines {
@@ -34,6 +37,33 @@ func TestLines(t *testing.T) {
 		}
 		if got := plaintext.Line(c.given); got != c.line {
 			t.Errorf("%s: Line(%+q) = %+q, want %+q", name, c.given, got, c.line)
+		}
+	}
+}
+
+// Two names, emails or words that look the same count as the same.
+func TestFold(t *testing.T) {
+	for _, same := range [][]string{
+		{"ada lovelace", "Ada Lovelace", " ADA  lovelace\t", "Ada\u00a0Lovelace", "Ada\u2009Lovelace", "Ada\u3000Lovelace", "Ada\u2800Lovelace", "Ada\u2028Lovelace", "Ａｄａ Ｌｏｖｅｌａｃｅ", "A\u200bda Love\u00adlace", "𝐀da Lovelace"},
+		{"café", "cafe\u0301", "CAFÉ", "CAFE\u0301", "ｃａｆé", "caf\u034fe\u0301"},
+		{"김철수", "\u1100\u1175\u11b7\u110e\u1165\u11af\u1109\u116e"},
+		{"straße", "STRASSE", "Straẞe"},
+		{"οδος", "ΟΔΟΣ", "οδοσ"},
+		{"istanbul", "İstanbul", "ISTANBUL", "ıstanbul"},
+		{"ガ", "ｶﾞ", "カ\u3099"},
+		{"1", "①", "１", "¹"},
+		{"fi", "ﬁ"},
+		{"", " \u200b\n", "\u3164"},
+	} {
+		for _, s := range same {
+			if got, want := plaintext.Fold(s), plaintext.Fold(same[0]); got != want {
+				t.Errorf("%+q becomes %+q, and %+q becomes %+q", same[0], want, s, got)
+			}
+		}
+	}
+	for _, other := range [][2]string{{"cafe", "café"}, {"ada lovelace", "adalovelace"}, {"は", "ば"}, {"a.b", "ab"}} {
+		if plaintext.Fold(other[0]) == plaintext.Fold(other[1]) {
+			t.Errorf("%q and %q are the same", other[0], other[1])
 		}
 	}
 }
@@ -68,7 +98,7 @@ func TestEveryCharacter(t *testing.T) {
 			!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 		switch {
 		case strings.ContainsRune("\n\t", r), !gone && !unicode.In(r, unicode.Zl, unicode.Zp):
-			if !kept || got[1] != r {
+			if string(got) != norm.NFC.String("a"+string(r)+"b") {
 				t.Errorf("%U became %+q", r, string(got))
 			}
 		case strings.ContainsRune("\v\f\r\u0085\u2028\u2029", r):
@@ -101,6 +131,10 @@ func check(t interface {
 	if again := plaintext.Line(line); again != line {
 		t.Errorf("Line(%+q) = %+q, and again %+q", s, line, again)
 	}
+	folded := plaintext.Fold(s)
+	if again := plaintext.Fold(folded); again != folded || plaintext.Fold(lines) != folded {
+		t.Errorf("Fold(%+q) = %+q, again %+q, and after Lines %+q", s, folded, again, plaintext.Fold(lines))
+	}
 	if !utf8.ValidString(lines) || strings.ContainsAny(line, "\n\t") {
 		t.Errorf("%+q became %+q and %+q", s, lines, line)
 	}
@@ -117,7 +151,7 @@ func check(t interface {
 			return r
 		}, strings.ToValidUTF8(s, "\uFFFD"))
 	}
-	if visible(s) != visible(lines) {
+	if plaintext.NFC(visible(s)) != plaintext.NFC(visible(lines)) {
 		t.Errorf("%+q lost what can be seen: %+q", s, lines)
 	}
 }
