@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/plaintext"
 	"wardroom/internal/standup/answer"
 )
 
@@ -124,7 +125,8 @@ func mentions(row Standup) [][]mention {
 		if r.Blockers == nil || r.Status != Answered {
 			continue
 		}
-		for _, text := range first(answer.Items(*r.Blockers), maxFindings) {
+		items := slices.DeleteFunc(answer.Items(*r.Blockers), answer.SaysNone)
+		for _, text := range first(items, maxFindings) {
 			place++
 			n := mention{place: place, agentID: r.AgentID, text: text, words: fold(text)}
 			if keys := answer.TaskKeys(text); len(keys) > 0 {
@@ -177,16 +179,16 @@ func (b *blockerTracker) find(n mention) (found *trackedBlocker) {
 	return found
 }
 
-// fold returns the letters and digits of a text's stored part in lower case. Texts that differ only
-// in case, punctuation or spaces are equal after folding.
+// fold returns the letters and digits of a text's stored part in the form of plaintext.Fold. Texts that
+// differ only in case, punctuation or spaces are equal after folding.
 func fold(text string) string {
 	text = answer.Clean(text, maxBlockerText)
 	folded := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
-			return unicode.ToLower(r)
+			return r
 		}
 		return -1
-	}, text)
+	}, plaintext.Fold(text))
 	return cmp.Or(folded, text)
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/plaintext"
 	"wardroom/internal/standup/answer"
 )
 
@@ -151,5 +152,5 @@ func mentionsTitle(words map[string]bool, title string) bool {
 }
 
 func wordsOf(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(plaintext.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

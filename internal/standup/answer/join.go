@@ -19,7 +19,7 @@ func Join(yesterday, today, blockers string) (text string, p Parsed) {
 	var y, t, x string
 	p.Yesterday, y = part(yesterday)
 	p.Today, t = part(today)
-	if p.Blockers, x = part(blockers); saysNone(blockers) {
+	if p.Blockers, x = part(blockers); SaysNone(blockers) {
 		p.Blockers = nil
 	}
 	write("Yesterday", y)

@@ -67,7 +67,7 @@ func newDocument(lines []string) *document {
 			d.labels[i] = l
 		} else if l, ok := readLabel(line); ok {
 			d.labels[i] = l
-		} else if mentionsBlockers(line) && saysNone(line) {
+		} else if mentionsBlockers(line) && !strings.ContainsAny(cutSymbols(line), ":：") && SaysNone(line) {
 			d.labels[i] = label{part: partBlockers, shape: shapeNone}
 		}
 	}
@@ -98,6 +98,9 @@ func (d *document) choose() {
 			d.leading = s
 		}
 	}
+	if score[d.leading] < 2 && !d.leading.heading() && d.headings() > 1 {
+		return // a single line within sections that have other headings
+	}
 	for p, shapes := range seen {
 		for s := range shapes {
 			if better(s, d.best[p]) {
@@ -111,6 +114,16 @@ func (d *document) choose() {
 			d.ended[l.part] = d.ended[l.part] || l.ended
 		}
 	}
+}
+
+// headings returns the number of Markdown headings.
+func (d *document) headings() (n int) {
+	for i, line := range d.lines {
+		if !d.fenced[i] && headingLevel(strings.TrimSpace(line)) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // isLabel reports whether line i is a label of the report.
@@ -174,8 +187,9 @@ func (d *document) sort() Parsed {
 		}
 	}
 	for i := range d.lines {
-		if d.isLabel(i) {
+		if d.isLabel(i) && (!b.unread || d.labels[i].shape.heading()) {
 			b.label(i)
+			b.unread = d.labels[i].part == partOther && d.labels[i].shape.heading()
 			b.said = i
 		} else {
 			b.line(i)
@@ -189,13 +203,15 @@ func (d *document) sort() Parsed {
 type assembler struct {
 	*document
 	texts map[part][]string
-	now   part  // the current part
-	shape shape // the shape of the current part's label
-	chunk []string
-	first bool // the chunk's first line was on the label's line
-	last  int  // line number of the last label
-	said  int  // line number of the last line that was not blank
-	blank bool // the previous line was blank
+	now   part // the current part
+	// unread is true below a heading of another section, if labels are headings. All text below it belongs to Other.
+	unread bool
+	shape  shape // the shape of the current part's label
+	chunk  []string
+	first  bool // the chunk's first line was on the label's line
+	last   int  // line number of the last label
+	said   int  // line number of the last line that was not blank
+	blank  bool // the previous line was blank
 }
 
 // finish completes the text of the current part and makes next the current part.
@@ -209,8 +225,12 @@ func (b *assembler) finish(next part, s shape) {
 // line processes a line that is not a label.
 func (b *assembler) line(i int) {
 	line := b.lines[i]
-	if !b.fenced[i] && b.now != partOther && (b.otherHeading(line) || i > b.last && b.afterReport(i)) {
-		b.finish(partOther, 0)
+	if !b.fenced[i] {
+		ends := b.now != partOther && b.otherHeading(line)
+		b.unread = b.unread || b.leading.heading() && (ends || headingLevel(strings.TrimSpace(line)) == int(b.leading))
+		if ends || b.now != partOther && i > b.last && b.afterReport(i) {
+			b.finish(partOther, 0)
+		}
 	}
 	b.chunk = append(b.chunk, line)
 	b.blank = strings.TrimSpace(line) == ""

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // noneForm matches the words of a text that says only that there is no blocker, without the words
@@ -23,15 +24,20 @@ var (
 const fillerWords = " currently today now me known active major current new i am i'm i've have there there's are is really identified reported still yet outstanding " +
 	"significant external open critical immediate it it's thanks thank you for the of my our everything "
 
-// maxNone is the maximum length, in bytes, of a text that is recognized as "none".
+// maxNone is the maximum length, in characters, of a text that is recognized as "none".
 const maxNone = 160
 
-// saysNone reports whether the text says only that there is no blocker.
-func saysNone(text string) bool {
-	if len(text) > maxNone {
+// SaysNone reports whether the text says only that there is no blocker, in English or another major language.
+func SaysNone(text string) bool {
+	if utf8.RuneCountInString(text) > maxNone {
 		return false
 	}
-	words := phraseWords(markupTag.ReplaceAllString(text, " "))
+	text = markupTag.ReplaceAllString(text, " ")
+	return saysNoneInEnglish(text) || saysNoneInAnyLanguage(text)
+}
+
+func saysNoneInEnglish(text string) bool {
+	words := phraseWords(text)
 	if len(words) == 0 {
 		return !strings.ContainsFunc(text, unicode.IsLetter)
 	}
@@ -49,21 +55,23 @@ var blockerNoun = regexp.MustCompile(`(?i)\b(un)?block(er|ers|ed|ing|age|ages)?\
 // mentionsBlockers reports whether the text is short and contains a word such as "blocker"
 // or "impediment".
 func mentionsBlockers(text string) bool {
-	return len(text) <= maxNone && blockerNoun.MatchString(text)
+	return utf8.RuneCountInString(text) <= maxNone && blockerNoun.MatchString(text)
 }
 
 // contradiction matches words suggesting that the text after "None" describes a blocker after all.
-var contradiction = regexp.MustCompile(`(?i)\b(block\w*|wait\w*|stuck|but|however|although|except|depend\w*|risk\w*|task-\d+|need access|pending)\b`)
+var contradiction = regexp.MustCompile(`(?i)\b(block\w*|wait\w*|stuck|but|however|although|except|depend\w*|risk\w*|task-\d+|need access|pending|` +
+	`aber|jedoch|wart\w*|mais|cependant|attend\w*|pero|espera\w*|mas|porém|aguard\w*|ma|attes\w*|maar|wacht\w*|men|vent\w*|vänt\w*|ale|czeka\w*|ama|fakat)\b|` +
+	`però|но |однако|жд[уеё]|чека|ただし|しかし|待ち|但|等待|等|하지만|그러나|대기|لكن|انتظار`)
 
 // cutNone checks whether s, the content of a report's Blockers part, says that there are no
 // blockers. If so, it returns an empty text and any remark that follows. Otherwise it returns s as
 // text.
 func cutNone(s string) (text, after string) {
-	if saysNone(s) {
+	if SaysNone(s) {
 		return "", ""
 	}
 	head, rest, ok := strings.Cut(s, "\n\n")
-	if !ok || !saysNone(head) {
+	if !ok || !SaysNone(head) {
 		return s, ""
 	}
 	rest = strings.TrimSpace(rest)

@@ -203,7 +203,7 @@ func entryList(fields map[string]any, name string) []map[string]any {
 		case map[string]any:
 			out = append(out, v)
 		case string:
-			if !saysNone(v) {
+			if !SaysNone(v) {
 				out = append(out, map[string]any{"text": v})
 			}
 		}
@@ -259,7 +259,7 @@ func taskField(fields map[string]any) *string {
 }
 
 func assigneeField(fields map[string]any) *string {
-	s := strings.ToLower(strings.TrimPrefix(textField(fields, maxTitle, "assignee", "owner"), "@"))
+	s := strings.TrimPrefix(plaintext.Fold(textField(fields, maxTitle, "assignee", "owner")), "@")
 	switch s {
 	case "", "null", "none", "nobody", "n/a", "unassigned", "tbd", "-":
 		return nil
