@@ -2,45 +2,67 @@ package task
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Limits on mentions. A comment can mention maxMentions users, and at most maxCalls of its "@" signs are looked up. A
-// name has at most maxNameWords words and maxNameRunes characters.
+// name has at most maxNameWords words and maxNameRunes characters. In scripts without spaces, a name has at most
+// maxRunRunes characters of a word.
 const (
 	maxMentions  = 20
 	maxCalls     = 50
-	maxNameWords = 3
+	maxNameWords = 5
 	maxNameRunes = 100
+	maxRunRunes  = 20
 )
 
+// address matches web addresses, which can contain an "@" that mentions no one.
+var address = regexp.MustCompile(`(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.|(?:[a-z0-9-]+\.)+[a-z]{2,}/)[!-~]*|\]\([^)\s]*\)`)
+
+// domain matches the part of an email after the "@".
+var domain = regexp.MustCompile(`^[\pL\pN-]+(\.[\pL\pN-]+)*\.\pL{2,}`)
+
 // mentionCandidates returns the names that each "@" in the text may refer to,
-// longest first. Each name is either an agent ID or one to three words. Code in
-// the text is ignored.
+// longest first. Each name is either an agent ID or one to maxNameWords words. Code
+// and web addresses in the text are ignored.
 func mentionCandidates(markdown string) [][]string {
-	text := withoutCode(markdown)
+	text := address.ReplaceAllString(withoutCode(markdown), "\n")
 	var found [][]string
 	for at := 0; len(found) < maxCalls; {
-		i := strings.IndexByte(text[at:], '@')
+		i := strings.IndexAny(text[at:], "@＠")
 		if i < 0 {
 			break
 		}
 		i += at
-		at = i + 1
-		// An @ within a word belongs to an email, and a backslash escapes it.
-		if before, _ := utf8.DecodeLastRuneInString(text[:i]); i > 0 && (unicode.IsLetter(before) || unicode.IsDigit(before) || unicode.IsMark(before) || strings.ContainsRune(`_-+\@`, before)) {
-			continue
-		}
-		if names := namesAt(text[at:]); len(names) > 0 {
-			found = append(found, names)
+		_, size := utf8.DecodeRuneInString(text[i:])
+		at = i + size
+		if isMention(text[:i], text[at:]) {
+			if names := namesAt(text[at:]); len(names) > 0 {
+				found = append(found, names)
+			}
 		}
 	}
 	return found
+}
+
+// isMention reports whether the "@" between two texts begins a mention. An "@" within a word belongs
+// to an email, and a backslash escapes it. In scripts without spaces, a word can end before the "@".
+func isMention(text, after string) bool {
+	before, _ := utf8.DecodeLastRuneInString(text)
+	switch {
+	case text == "":
+		return true
+	case unspaced(before):
+		return !domain.MatchString(after)
+	}
+	return !unicode.In(before, unicode.L, unicode.Nd, unicode.M) && !strings.ContainsRune(`_-+\@＠`, before)
 }
 
 // namesAt returns the prefixes of the text that may be names, longest first.
@@ -49,33 +71,63 @@ func namesAt(text string) (names []string) {
 	for end, words := 0, 0; words < maxNameWords; words++ {
 		start := end
 		if words > 0 {
-			if !strings.HasPrefix(text[end:], " ") {
+			rest := strings.TrimLeftFunc(text[end:], func(r rune) bool { return plaintext.Blank(r) && !unicode.IsControl(r) })
+			if start = len(text) - len(rest); start == end {
 				break
 			}
-			start++
 		}
 		word := text[start:]
 		if stop := strings.IndexFunc(word, func(r rune) bool { return !inName(r) }); stop >= 0 {
 			word = word[:stop]
 		}
-		if runes += utf8.RuneCountInString(word); word == "" || runes > maxNameRunes {
+		if word == "" {
+			break
+		}
+		names = appendRuns(names, text, start, start+len(word))
+		if runes += utf8.RuneCountInString(word); runes > maxNameRunes {
 			break
 		}
 		end = start + len(word)
-		// Try the name without trailing punctuation, too.
-		for name := text[:end]; ; name = name[:len(name)-1] {
-			names = append([]string{name}, names...)
-			if last := name[len(name)-1]; last != '.' && last != '-' && last != '_' || len(name) == 1 || len(names) > 2*maxNameWords {
-				break
-			}
-		}
-		// For "cto's", try "cto", too.
-		if i := strings.LastIndexAny(text[:end], "'’"); i > start {
-			names = append(names, text[:i])
-		}
+		names = appendEnds(names, text[:end], start)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return len(b) - len(a) })
+	return slices.Compact(names)
+}
+
+// appendEnds appends the names that a text may be whose last word begins at start: all of it, without trailing
+// punctuation, and for "cto's", "cto".
+func appendEnds(names []string, text string, start int) []string {
+	names = append(names, text)
+	for most := 3; most > 0 && len(text) > start+1 && strings.ContainsRune(".-_", rune(text[len(text)-1])); most-- {
+		text = text[:len(text)-1]
+		names = append(names, text)
+	}
+	if i := strings.LastIndexAny(text, "'’"); i > start {
+		names = append(names, text[:i])
+	}
 	return names
+}
+
+// appendRuns appends the parts of a text, from its beginning, that end within the word from start to end where a
+// script without spaces begins, goes on, or ends. For "田中さん", one of them is "田中".
+func appendRuns(names []string, text string, start, end int) []string {
+	before, n := rune(0), 0
+	for i, r := range text[start:end] {
+		if i > 0 && !unicode.IsMark(r) && (unspaced(before) || unspaced(r)) {
+			if n++; n > maxRunRunes {
+				break
+			}
+			names = append(names, text[:start+i])
+		}
+		before = r
+	}
+	return names
+}
+
+// unspaced reports whether a character belongs to a script in which a name can be followed by other letters.
+func unspaced(r rune) bool {
+	return r >= utf8.RuneSelf && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
 // inName reports whether a character may occur in an agent ID or in a word of a
@@ -213,7 +265,8 @@ func mentioned(ctx context.Context, q db.Queryer, markdown string) ([]string, er
 	ids := []string{}
 	for _, call := range found {
 		for _, name := range call {
-			meant := names[strings.ToLower(name)]
+			name = plaintext.Fold(name)
+			meant := names[name]
 			if id, ok := agents[name]; ok {
 				meant = []string{id}
 			}
@@ -231,26 +284,20 @@ func mentioned(ctx context.Context, q db.Queryer, markdown string) ([]string, er
 }
 
 // namedAccounts finds the active accounts whose agent_id or name is among the
-// candidates. It ignores the case of names, and returns at most maxMentions
+// candidates, in the form of plaintext.Fold. It returns at most maxMentions
 // accounts per name.
 func namedAccounts(ctx context.Context, q db.Queryer, candidates []string) (agents map[string]string, names map[string][]string, err error) {
-	slices.Sort(candidates)
-	candidates = slices.Compact(candidates)
+	folded := anys(candidates, func(name string) any { return plaintext.Fold(name) })
 	// Pad to a power of two, so that the database prepares few different
 	// statements.
-	for n := len(candidates); n&(n-1) != 0; n++ {
-		candidates = append(candidates, candidates[0])
+	for n := len(folded); n&(n-1) != 0; n++ {
+		folded = append(folded, folded[0])
 	}
 	agents, names = map[string]string{}, map[string][]string{}
-	var exact, lower []any
-	for _, c := range candidates {
-		exact, lower = append(exact, c), append(lower, strings.ToLower(c))
-	}
-	marks := `?` + strings.Repeat(`, ?`, len(exact)-1)
 	rows, err := q.Query(ctx, `
-		SELECT id, agent_id, name_key FROM users WHERE active AND agent_id IN (`+marks+`)
-		UNION SELECT id, agent_id, name_key FROM users WHERE active AND name_key IN (`+marks+`)
-		ORDER BY id LIMIT 1000`, append(exact, lower...)...)
+		SELECT id, agent_id, name_key FROM users WHERE active AND agent_id `+in(folded)+`
+		UNION SELECT id, agent_id, name_key FROM users WHERE active AND name_key `+in(folded)+`
+		ORDER BY id LIMIT 1000`, slices.Concat(folded, folded)...)
 	_, err = db.All(rows, err, func(row db.Row) (id string, err error) {
 		var agentID *string
 		var name string

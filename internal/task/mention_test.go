@@ -19,7 +19,7 @@ func TestMentioned(t *testing.T) {
 		cto, coo := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "coo", actor.Agent, true)
 		people := map[string]string{cto.ID: "cto", coo.ID: "coo"}
 		makeUser(t, d, "gone", actor.Agent, false)
-		for _, name := range []string{"ada", "Ada Lovelace", "zoë", "Bob", "o'brien"} {
+		for _, name := range []string{"ada", "Ada Lovelace", "zoë", "Bob", "o'brien", "田中", "田中 太郎", "田中太郎丸", "김철수", "สมชาย", "J. R. R. Tolkien"} {
 			people[makeUser(t, d, name, actor.User, true).ID] = strings.ToLower(name)
 		}
 		for text, want := range map[string]string{
@@ -48,6 +48,24 @@ func TestMentioned(t *testing.T) {
 			"\t@cto\n":                             "",
 			"text\n    @cto":                       "cto",
 			"- item\n\n    @cto\n":                 "cto",
+			"@CTO please":                          "cto",
+			"@Cto, @COO: look":                     "cto,coo",
+			"Ｃｃ @ＣＴＯ":                              "cto",
+			"＠cto":                                 "cto",
+			"@田中さん":                                "田中",
+			"@田中さん、@CTOさん。":                        "田中,cto",
+			"確認お願いします@田中さん":                        "田中",
+			"@田中太郎丸さん":                             "田中太郎丸",
+			"@田中\u3000太郎さん":                        "田中 太郎",
+			"@김철수님께, @coo에게":                       "김철수,coo",
+			"@สมชายครับ":                           "สมชาย",
+			"＠田中さんの件ですがこちらで確認しましたところ問題は見つかりませんでしたのでご連絡いたしますよろしくお願いいたします": "田中",
+			"@Ada\u00a0 Lovelace":           "ada lovelace",
+			"@zoe\u0308,":                   "zoë",
+			"@j. r. r. tolkien's":           "j. r. r. tolkien",
+			"田中@example.com 田中@cto.example": "",
+			"https://social.example/@cto www.x.example/@cto medium.com/@cto [a](/u/@cto) <https://cto@coo.example>": "",
+			"https://x.example/a @cto, and/@coo":        "cto,coo",
 			"1. item\n\n    @cto\n\nText\n\n    @coo\n": "cto",
 		} {
 			ids, err := mentioned(t.Context(), d, text)
@@ -70,7 +88,7 @@ func TestMentioned(t *testing.T) {
 
 // No text makes the parser hang or return names that it does not contain.
 func FuzzCalls(f *testing.F) {
-	for _, text := range []string{"@cto", "`@a`", "```\n@b", "\\@c", "@ä.-_ b c d", strings.Repeat("`", 100) + "@x", "@'’'", "    @c\n- x\n\n    @d"} {
+	for _, text := range []string{"@cto", "`@a`", "```\n@b", "\\@c", "@ä.-_ b c d", strings.Repeat("`", 100) + "@x", "@'’'", "    @c\n- x\n\n    @d", "＠田中さん@x.y/@z"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -83,7 +101,7 @@ func FuzzCalls(f *testing.F) {
 				t.Fatalf("names are %q", names)
 			}
 			for _, name := range names {
-				if name == "" || !strings.Contains(text, "@"+name) || utf8.ValidString(text) && !utf8.ValidString(name) {
+				if name == "" || !strings.Contains(text, "@"+name) && !strings.Contains(text, "＠"+name) || utf8.ValidString(text) && !utf8.ValidString(name) {
 					t.Fatalf("%q is not in %q", name, text)
 				}
 			}
