@@ -13,7 +13,8 @@ import (
 // Mount adds the search route.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/search", actor.Read, "Search tasks, comments, reports, and archived sessions", s.handleFind,
-		web.Describe("Returns texts that contain all the words, ignoring case. The last word also matches as a prefix. "+
+		web.Describe("Returns texts that contain all the words, ignoring case, width, and the Unicode form. The last word also matches as a prefix. "+
+			"In scripts without spaces between words, such as Chinese, Japanese, and Thai, texts match that contain the characters next to each other, in the same order. "+
 			"Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, and tasks and comments get the other half. If one half is not full, the other can use the rest. No character has a special meaning."))
 }
 

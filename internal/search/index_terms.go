@@ -31,7 +31,7 @@ func classOf(kind Kind, archived bool) class {
 	return classes[slices.IndexFunc(classes, func(c class) bool { return c.kind == kind && c.archived == archived })]
 }
 
-// tokens returns the words of a text as stored in the index.
+// tokens returns the terms of a text as stored in the index.
 func (c class) tokens(title, body string) []string {
 	heads := wordsOf(title)
 	all := make([]string, 0, 3*len(heads)+len(body)/10)
@@ -61,9 +61,8 @@ func (f Filter) prefixes(titles bool) (all []string) {
 }
 
 // match returns a search expression in the engine's syntax. It finds the texts that
-// contain all words of q and belong to a class with one of the given prefixes. The last
-// word of q matches all words that begin with it. If endings has an entry for a class, it
-// matches only the words listed there.
+// have all terms of q and belong to a class with one of the given prefixes. If endings has an
+// entry for a class, the last term matches only the terms listed there.
 func (q query) match(engine db.Engine, prefixes []string, endings map[string][]string) string {
 	quote, and, or, begins := `"`, ` AND `, ` OR `, `*`
 	if engine == db.Postgres {
@@ -71,19 +70,19 @@ func (q query) match(engine db.Engine, prefixes []string, endings map[string][]s
 	}
 	alternatives := make([]string, 0, len(prefixes))
 	for _, prefix := range prefixes {
-		parts := make([]string, len(q.words))
-		for i, w := range q.words {
-			parts[i] = quote + prefix + w + quote
+		parts := make([]string, len(q.terms))
+		for i, t := range q.terms {
+			parts[i] = quote + prefix + t.text + quote
+			if t.begins {
+				parts[i] += begins
+			}
 		}
-		last := &parts[len(parts)-1]
 		terms, known := endings[prefix]
 		switch {
 		case known && len(terms) == 0: // no text of this class matches
 			continue
 		case known:
-			*last = `(` + quote + strings.Join(terms, quote+or+quote) + quote + `)`
-		default:
-			*last += begins
+			parts[len(parts)-1] = `(` + quote + strings.Join(terms, quote+or+quote) + quote + `)`
 		}
 		alternatives = append(alternatives, `(`+strings.Join(parts, and)+`)`)
 	}

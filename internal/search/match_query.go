@@ -67,14 +67,15 @@ func ids(ctx context.Context, q db.Queryer, statement, match string, limit int) 
 // by one.
 const longestPrefix, mostEndings = 4, 200
 
-// indexed reports whether SQLite's prefix index covers the last word of q.
+// indexed reports whether SQLite finds the last term of q without endings: its prefix index covers
+// the term, or longer terms do not match.
 func (q query) indexed() bool {
-	return utf8.RuneCountInString(q.words[len(q.words)-1]) < longestPrefix
+	last := q.terms[len(q.terms)-1]
+	return !last.begins || utf8.RuneCountInString(last.text) < longestPrefix
 }
 
-// endings returns the words in SQLite's index that begin with the last word of q, by class prefix.
-// It omits classes with too many such words. If the prefix index covers the last word, endings
-// returns nil.
+// endings returns the words in SQLite's index that begin with the last term of q, by class prefix.
+// It omits classes with too many such words. If SQLite does not need them, endings returns nil.
 //
 // Without a prefix index, SQLite merges the entries of all matching words even if a search needs
 // only a few results. Looking up the words one by one avoids this.
@@ -82,7 +83,7 @@ func (q query) endings(ctx context.Context, in db.Queryer, prefixes []string) (m
 	if q.indexed() {
 		return nil, nil
 	}
-	last := q.words[len(q.words)-1]
+	last := q.terms[len(q.terms)-1].text
 	all := map[string][]string{}
 	for _, prefix := range prefixes {
 		// Step from word to word without reading their entries.
@@ -118,8 +119,8 @@ const fewSessions = 2000
 // Find. The given column holds the session's ID, and match is the condition's argument. If no
 // session can match, ok is false.
 func Sessions(ctx context.Context, in db.Queryer, engine db.Engine, column, text string) (condition, match string, ok bool, err error) {
-	q := query{wordsOf(text)}
-	if len(q.words) == 0 {
+	q := parse(text)
+	if len(q.terms) == 0 {
 		return "", "", false, nil
 	}
 	prefixes := Filter{Kinds: []Kind{OfSession}}.prefixes(false)

@@ -40,7 +40,7 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d, 5000)
-		q, prefixes := query{wordsOf("common7 alone77")}, Filter{Kinds: []Kind{OfTask, OfComment}}.prefixes(false)
+		q, prefixes := parse("common7 alone77"), Filter{Kinds: []Kind{OfTask, OfComment}}.prefixes(false)
 		explain, plans := `EXPLAIN QUERY PLAN `, map[string]string{matching: "VIRTUAL TABLE INDEX"}
 		if d.Engine() == db.Postgres {
 			explain, plans = `EXPLAIN `, map[string]string{inIndex: "search_texts_words", amongNewest(`task_id IS NOT NULL`, 500): "search_texts_of_work"}

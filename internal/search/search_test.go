@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -172,6 +173,9 @@ func TestAnyText(t *testing.T) {
 			n++
 			add(t, d, n, "x", text)
 			for _, word := range wordsOf(text) {
+				if first, _ := utf8.DecodeRuneInString(word); unicode.IsMark(first) {
+					continue // part of a character
+				}
 				hits, err := s.Find(t.Context(), word, Filter{}, 100)
 				if err != nil || !slices.ContainsFunc(hits, func(r Result) bool { return *r.TaskKey == fmt.Sprint("TASK-", n) }) && len(hits) < 100 {
 					rt.Fatalf("%q is not found by %q: %v", text, word, err)
@@ -181,12 +185,140 @@ func TestAnyText(t *testing.T) {
 	})
 }
 
+// marked reports whether q matches all of a text.
+func marked(q query, text string) (all bool) {
+	each(text, func(g *group) bool {
+		places := q.matches(g)
+		all = len(places) == 1 && places[0].start == 0 && places[0].end == len(text)
+		return false
+	})
+	return all
+}
+
+// The marks cover what was found, in each Unicode form and in scripts without spaces.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{
+		{"café", "Un cafe\u0301, deux CAFÉS", "café|CAFÉS"},
+		{"cafe\u0301", "le café noir", "café"},
+		{"cafe\u0301 noir", "le café noir", "café|noir"},
+		{"각", "\u1100\u1161\u11a8 x", "각"},
+		{"日本", "本日、日本語の本 日本日本", "日本|日本日本"},
+		{"日本 日本語", "日本語", "日本語"},
+		{"東京都庁", "東京都と京都庁、東京都庁", "東京都庁"},
+		{"ガイド", "ｶﾞｲﾄﾞ表", "ｶﾞｲﾄﾞ"},
+		{"サーバー", "サーバーの設定", "サーバー"},
+		{"fi", "ﬁnance", "ﬁnance"},
+		{"株", "㈱山田", "㈱"},
+		{"ก่อน", "มาก่อนเวลา", "ก่อน"},
+		{"strasse", "Die Straße", "Straße"},
+		{"istanbul", "İSTANBUL", "İSTANBUL"},
+		{"خواهم", "می\u200cخواهم، خواهم", "خواهم"},
+	} {
+		piece, marks := parse(c[0]).snippet(c[1])
+		var got []string
+		for _, m := range marks {
+			got = append(got, string([]rune(piece)[m.Start:m.End]))
+		}
+		if strings.Join(got, "|") != c[2] {
+			t.Errorf("%+q marks %q in %q, want %q", c[0], got, piece, c[2])
+		}
+	}
+}
+
+// Texts are found in each Unicode form, and in scripts without spaces only if the characters are adjacent
+// and in order.
+func TestFindInAnyScript(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := &Service{DB: d}
+		add(t, d, 1, "日本の予算", "東京都庁へ")
+		add(t, d, 2, "cafe\u0301 au lait", "\u1109\u1165\u110b\u116e\u11af 회의")
+		add(t, d, 3, "Café noir", "서울 회의, Ｗｅｂ １２")
+		for i := range 25 {
+			add(t, d, 10+i, "本日の会議", "会議は本日。東京都と京都庁")
+		}
+		for text, want := range map[string]string{
+			"日本": "1", "日 本": "34 33 32 31 30 29 28 27 26 25 24 23 22 21 20 19 18 17 16 15", "日本の": "1", "本の予算": "1", "予算": "1", "の予": "1", "日本 予算": "1", "日本会議": "",
+			"東京都庁": "1", "東京都庁へ 日本": "1", "京都": "34 33 32 31 30 29 28 27 26 25 24 23 22 21 20 19 18 17 16 15", "庁へ": "1", "都庁 東京": "34 33 32 31 30 29 28 27 26 25 24 23 22 21 20 19 18 17 16 15",
+			"café": "3 2", "cafe\u0301": "3 2", "CAFÉ": "3 2", "café lait": "2", "caf": "3 2",
+			"서울": "3 2", "\u1109\u1165\u110b\u116e\u11af": "3 2", "서울 회의": "3 2", "web": "3", "12": "12 3", "ｗｅｂ": "3",
+		} {
+			if got := found4(t, s, text); got != want {
+				t.Errorf("%+q (%s) finds %q, want %q", text, text, got, want)
+			}
+		}
+	})
+}
+
+// Texts that an earlier version indexed are found in each form, the newest first, without a restart.
+func TestReindex(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := &Service{DB: d}
+		old := map[string][]string{"cafe\u0301 du coin": {"cafe\u0301", "du", "coin"}, "日本の予算": {"日", "本", "の", "予", "算"}, "plain": {"kept"}}
+		for i := range 205 {
+			for title, words := range old {
+				if title == "plain" && i > 0 {
+					continue
+				}
+				n := 1000*len(words) + i
+				id := add(t, d, n, title, "")
+				err := d.Tx(t.Context(), func(tx *db.Tx) error {
+					var stored int64
+					if err := tx.QueryRow(t.Context(), `SELECT id FROM search_texts WHERE task_id = ?`, id).Scan(&stored); err != nil {
+						return err
+					}
+					all := []string{"atask"}
+					for _, w := range words {
+						all = append(all, "a"+w, "b"+w)
+					}
+					return replaceWords(t.Context(), tx, stored, all)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `UPDATE search_state SET upto = (SELECT MAX(id) FROM search_texts)`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found4(t, s, "日本の"); got != "" {
+			t.Fatalf("the earlier words find %s", got)
+		}
+		addSession(t, d, 1, "日本の予算", "")
+		if err := s.Reindex(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for text, want := range map[string]int{"café": 100, "日本": 100, "本日": 0, "kept": 1, "plain": 0} {
+			if list, err := s.Find(t.Context(), text, Filter{Kinds: []Kind{OfTask}}, 100); err != nil || len(list) != want {
+				t.Errorf("%q finds %d tasks, want %d: %v", text, len(list), want, err)
+			}
+		}
+		if list, err := s.Find(t.Context(), "日本", Filter{Kinds: []Kind{OfSession}}, 100); err != nil || len(list) != 1 {
+			t.Errorf("%d sessions, %v", len(list), err)
+		}
+		d.Observe(func(query string, _ []any) {
+			if !strings.HasPrefix(query, "SELECT") {
+				t.Errorf("once done, it runs %s", query)
+			}
+		})
+		if err := s.Reindex(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // Snippets contain whole characters and exact positions of the matches.
 func TestSnippet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.String().Draw(rt, "text") + rapid.SampledFrom([]string{" Ärger\n", "出荷", "\u202e ärgern"}).Draw(rt, "word") + rapid.String().Draw(rt, "more")
-		q := query{wordsOf(rapid.SampledFrom([]string{"ärger", "出", "x"}).Draw(rt, "q"))}
+		q := parse(rapid.SampledFrom([]string{"ärger", "a\u0308rger", "出", "出荷", "x"}).Draw(rt, "q"))
 		piece, marks := q.snippet(text)
 		runes := []rune(piece)
 		if !utf8.ValidString(piece) || strings.ContainsAny(piece, "\n\u202e") {
@@ -194,18 +326,18 @@ func TestSnippet(t *testing.T) {
 		}
 		last := 0
 		for _, m := range marks {
-			if m.Start < last || m.End <= m.Start || m.End > len(runes) || !q.has(wordsOf(string(runes[m.Start:m.End]))[0]) {
+			if m.Start < last || m.End <= m.Start || m.End > len(runes) || !marked(q, string(runes[m.Start:m.End])) {
 				rt.Fatalf("%v of %q", m, piece)
 			}
 			last = m.End
 		}
 	})
 	long := strings.Repeat("words and ", 100)
-	piece, marks := query{[]string{"needle"}}.snippet(long + "a Needle, " + long)
+	piece, marks := parse("needle").snippet(long + "a Needle, " + long)
 	if len(marks) != 1 || string([]rune(piece)[marks[0].Start:marks[0].End]) != "Needle" || len(piece) > snippetBefore+snippetAfter {
 		t.Errorf("%q %v", piece, marks)
 	}
-	if piece, marks := (query{[]string{"x"}}).snippet(""); piece != "" || marks == nil {
+	if piece, marks := parse("x").snippet(""); piece != "" || marks == nil {
 		t.Errorf("%q %v", piece, marks)
 	}
 }

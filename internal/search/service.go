@@ -35,8 +35,8 @@ const maxResults = 100
 //
 // Find waits while the caller already runs two long reads, such as lists; see db.LimitReads.
 func (s *Service) Find(ctx context.Context, text string, filter Filter, limit int) ([]Result, error) {
-	q := query{wordsOf(text)}
-	if len(q.words) == 0 {
+	q := parse(text)
+	if len(q.terms) == 0 {
 		return []Result{}, nil
 	}
 	limit = min(max(limit, 1), maxResults)
@@ -96,7 +96,7 @@ func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filte
 			break
 		}
 		// The second search finds the matches in titles again.
-		found, err := q.found(ctx, in, s.DB.Engine(), filter, titles, limit+len(hits))
+		found, err := s.found(ctx, in, q, filter, titles, limit+len(hits))
 		if err != nil {
 			return nil, err
 		}
@@ -107,6 +107,29 @@ func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filte
 		}
 	}
 	return hits, nil
+}
+
+// found is like the method of q, but leaves out texts that have a run of q only in pieces.
+func (s *Service) found(ctx context.Context, in db.Queryer, q query, filter Filter, titles bool, limit int) ([]int64, error) {
+	if !q.loose {
+		return q.found(ctx, in, s.DB.Engine(), filter, titles, limit)
+	}
+	found, err := q.found(ctx, in, s.DB.Engine(), filter, titles, 2*maxResults)
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]hit, len(found))
+	for i, id := range found {
+		hits[i].id = id
+	}
+	rows, err := read(ctx, in, hits, 2*maxResults)
+	found = nil
+	for _, r := range rows {
+		if q.hasRuns(r.Title) || !titles && q.hasRuns(r.Title+"\n"+r.text) {
+			found = append(found, r.id)
+		}
+	}
+	return found, err
 }
 
 // share picks at most limit hits from up to two groups and sorts them. Each group gets an

@@ -66,7 +66,19 @@ func putWords(ctx context.Context, tx *db.Tx, task string, comment *string, word
 	err := tx.QueryRow(ctx, `INSERT INTO search_texts (task_id, comment_id) VALUES (?, ?)`+
 		conflict(comment)+` DO UPDATE SET task_id = excluded.task_id RETURNING id`, task, comment).Scan(&id)
 	if err == nil {
-		_, err = tx.Exec(ctx, `INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?, ?)`, id, words)
+		_, err = tx.Exec(ctx, replaceIndexed, id, words)
+	}
+	return err
+}
+
+const replaceIndexed = `INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?, ?)`
+
+// replaceWords replaces the words of an indexed text.
+func replaceWords(ctx context.Context, tx *db.Tx, id int64, words []string) (err error) {
+	if tx.Engine() == db.Postgres {
+		_, err = tx.Exec(ctx, `UPDATE search_texts SET words = CAST(CAST(? AS TEXT) AS TSVECTOR) WHERE id = ?`, vector(words), id)
+	} else {
+		_, err = tx.Exec(ctx, replaceIndexed, id, strings.Join(words, " "))
 	}
 	return err
 }
@@ -94,7 +106,7 @@ func read(ctx context.Context, q db.Queryer, found []hit, limit int) ([]row, err
 	rows, err := q.Query(ctx, `
 		SELECT s.id, t.id, t.number, COALESCE(t.title, (SELECT u.title FROM standups u WHERE u.id = s.standup_id), NULLIF(a.label, ''), a.session_key),
 			t.archived_at, t.created_at, t.updated_at, t.version,
-			COALESCE(c.body, t.description, r.text, x.head || ' ' || x.tail, ''), c.id, c.created_at, c.edited_at, s.standup_id, s.session_id,
+			COALESCE(c.body, t.description, r.text, x.head || ' ' || x.tail, ''), c.id, c.created_at, c.edited_at, s.standup_id, s.session_id, a.session_key,
 			COALESCE(r.agent_id, a.agent_id), COALESCE(r.answered_at, a.last_at)
 		FROM search_texts s
 		LEFT JOIN tasks t ON t.id = s.task_id LEFT JOIN comments c ON c.id = s.comment_id
@@ -114,13 +126,26 @@ type row struct {
 	Result
 	id   int64
 	text string
+	key  *string // of a session
+}
+
+// tokens returns the terms of the text as stored in the index.
+func (r row) tokens() []string {
+	title := ""
+	switch {
+	case r.Kind == OfTask:
+		title = *r.TaskKey + " " + r.Title
+	case r.Kind == OfSession:
+		title = r.Title + " " + *r.key
+	}
+	return classOf(r.Kind, r.Archived).tokens(title, r.text)
 }
 
 func scan(from db.Row) (row, error) {
 	var r row
 	var number, version *int64
 	var archived, said, made, changed, last *clock.Time
-	err := from.Scan(&r.id, &r.TaskID, &number, &r.Title, &archived, &made, &changed, &version, &r.text, &r.CommentID, &said, &r.EditedAt, &r.StandupID, &r.SessionID, &r.AgentID, &last)
+	err := from.Scan(&r.id, &r.TaskID, &number, &r.Title, &archived, &made, &changed, &version, &r.text, &r.CommentID, &said, &r.EditedAt, &r.StandupID, &r.SessionID, &r.key, &r.AgentID, &last)
 	if last != nil {
 		r.At = *last
 	}

@@ -2,11 +2,14 @@ package task
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Filter.Text may be any part of a task's key or title. To avoid scanning all
@@ -16,8 +19,8 @@ import (
 // tasks are scanned.
 
 // searched returns the text that Filter.Text is compared with. The text is
-// converted to lower case in Go, because databases differ in how they do that.
-func (t Task) searched() string { return strings.ToLower(t.Key + " " + t.Title) }
+// folded in Go, because databases differ in how they do that.
+func (t Task) searched() string { return plaintext.Fold(t.Key + " " + t.Title) }
 
 // longestGram is the maximum length of an n-gram in characters.
 const longestGram = 3
@@ -53,7 +56,7 @@ func gramsOf(text string, shortest int) []string {
 func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	const most = 16 // further n-grams hardly narrow the result
 	_, upto, err := indexed(ctx, q)
-	text = strings.ToLower(text)
+	text = plaintext.Fold(text)
 	grams := gramsOf(text, min(longestGram, utf8.RuneCountInString(text)))
 	grams = grams[:min(len(grams), most)]
 	query, arg := `SELECT rowid FROM task_grams WHERE task_grams MATCH ?`, `"`+strings.Join(grams, `" AND "`)+`"`
@@ -73,8 +76,8 @@ func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	return last, upto, err
 }
 
-// IndexTexts is a periodic job that indexes the n-grams of new tasks. It writes
-// nothing if there are no new tasks.
+// IndexTexts is a periodic job that indexes the n-grams of new tasks, and of all tasks after an upgrade
+// from a version that stored texts and tags in another form. It writes nothing if there are no such tasks.
 func (s *Service) IndexTexts(ctx context.Context) error {
 	const batch = 200 // keeps transactions short for other writers
 	for {
@@ -97,17 +100,30 @@ func indexTexts(ctx context.Context, tx *db.Tx, batch int64) error {
 		return err
 	}
 	last = min(last, upto+batch)
-	type text struct {
-		number   int64
-		searched string
+	type stored struct {
+		Task
+		search, tags string
 	}
-	rows, err := tx.Query(ctx, `SELECT number, search FROM tasks WHERE number > ? AND number <= ?`, upto, last)
-	texts, err := db.All(rows, err, func(row db.Row) (t text, err error) { return t, row.Scan(&t.number, &t.searched) })
+	rows, err := tx.Query(ctx, `SELECT number, title, search, tags FROM tasks WHERE number > ? AND number <= ?`, upto, last)
+	tasks, err := db.All(rows, err, func(row db.Row) (t stored, err error) {
+		err = row.Scan(&t.number, &t.Title, &t.search, &t.tags)
+		t.Key = keyOf(t.number)
+		return t, err
+	})
 	if err != nil {
 		return err
 	}
-	for _, t := range texts {
-		if err := addGrams(ctx, tx, t.number, t.searched); err != nil {
+	for _, t := range tasks {
+		err := putGrams(ctx, tx, t.Task)
+		if err == nil && t.search != t.searched() {
+			_, err = tx.Exec(ctx, `UPDATE tasks SET search = ? WHERE number = ?`, t.searched(), t.number)
+		}
+		if err == nil && strings.ContainsFunc(t.tags, func(r rune) bool { return r > unicode.MaxASCII }) {
+			if err = json.Unmarshal([]byte(t.tags), &t.Tags); err == nil {
+				err = writeTags(ctx, tx, t.Task)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -115,12 +131,14 @@ func indexTexts(ctx context.Context, tx *db.Tx, batch int64) error {
 	return err
 }
 
-func addGrams(ctx context.Context, tx *db.Tx, number int64, searched string) error {
-	statement := `INSERT INTO task_grams (rowid, grams) VALUES (?, ?)`
+// putGrams writes the n-grams of a task, and replaces earlier ones.
+func putGrams(ctx context.Context, tx *db.Tx, t Task) error {
+	statement := `INSERT OR REPLACE INTO task_grams (rowid, grams) VALUES (?, ?)`
 	if tx.Engine() == db.Postgres {
-		statement = `INSERT INTO task_grams (number, grams) VALUES (?, STRING_TO_ARRAY(CAST(? AS TEXT), ' '))`
+		statement = `INSERT INTO task_grams (number, grams) VALUES (?, STRING_TO_ARRAY(CAST(? AS TEXT), ' '))
+			ON CONFLICT (number) DO UPDATE SET grams = excluded.grams`
 	}
-	_, err := tx.Exec(ctx, statement, number, strings.Join(gramsOf(searched, 1), " "))
+	_, err := tx.Exec(ctx, statement, t.number, strings.Join(gramsOf(t.searched(), 1), " "))
 	return err
 }
 
@@ -131,10 +149,7 @@ func reindexTitle(ctx context.Context, tx *db.Tx, t Task) error {
 	if err != nil || t.number > upto {
 		return err
 	}
-	if err := dropGrams(ctx, tx, t.number); err != nil {
-		return err
-	}
-	return addGrams(ctx, tx, t.number, t.searched())
+	return putGrams(ctx, tx, t)
 }
 
 // dropGrams removes the n-grams of a task.

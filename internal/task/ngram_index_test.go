@@ -11,6 +11,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/plaintext"
 )
 
 // The index never hides a task whose title contains the text.
@@ -21,7 +22,7 @@ func TestTextIsFound(t *testing.T) {
 		ctx := asService(t)
 		random := rand.New(rand.NewPCG(1, 2))
 		titles := []string{
-			`Order "paper" & ink`, `100% (of_all) \o/`, `ÜBERSICHT für Ärzte`, `日本語のタスク`, `a`, `ab`, `x  y`, `İstanbul ŐŰ`, `🙂 ok`, "task-1 again", `- -- ---`,
+			`Order "paper" & ink`, `100% (of_all) \o/`, `ÜBERSICHT für Ärzte`, `日本語のタスク`, `a`, `ab`, `x  y`, `İstanbul ŐŰ`, "cafe\u0301 ｱｲｽ", "\u1109\u1165\u110b\u116e\u11af", `🙂 ok`, "task-1 again", `- -- ---`,
 		}
 		for i := range 60 {
 			makeTask(t, s, titles[i%len(titles)]+fmt.Sprint(" ", i))
@@ -52,7 +53,7 @@ func TestTextIsFound(t *testing.T) {
 			text := string(in[from:min(len(in), from+1+random.IntN(6))])
 			holdFound(ctx, t, s, all.Rows, text)
 		}
-		for _, text := range []string{"zz", "nowhere", "%", "_", `\`, `"`, `""`, "ordér", "TASK-3", "😀", "a b", " ", "Ü", "ü"} {
+		for _, text := range []string{"zz", "nowhere", "%", "_", `\`, `"`, `""`, "ordér", "TASK-3", "😀", "a b", " ", "Ü", "ü", "U\u0308", "istanbul", "Café", "cafe\u0301 アイス", "서울"} {
 			holdFound(ctx, t, s, all.Rows, text)
 		}
 	})
@@ -63,7 +64,7 @@ func holdFound(ctx context.Context, t *testing.T, s *Service, all []Task, text s
 	t.Helper()
 	var want, got []string
 	for _, one := range all {
-		if strings.Contains(one.searched(), strings.ToLower(text)) {
+		if strings.Contains(one.searched(), plaintext.Fold(text)) {
 			want = append(want, one.Key)
 		}
 	}
@@ -95,6 +96,58 @@ func TestIndexTextsRests(t *testing.T) {
 		})
 		if err := s.IndexTexts(asService(t)); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// Tags and titles are found in each form, also those that an earlier version stored.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newService(d)
+		ctx := asService(t)
+		found := func(f Filter) (keys string) {
+			t.Helper()
+			part, err := s.List(ctx, f, page.Want{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range part.Rows {
+				keys += one.Key + " "
+			}
+			return keys
+		}
+		made, err := s.Create(ctx, New{Title: "Cafe\u0301 Straße", Tags: []Tag{"GRO\u0308SSE", "größe", "ｗｅｂ"}})
+		if err != nil || made.Title != "Café Straße" || !slices.Equal(made.Tags, []Tag{"grösse", "ｗｅｂ"}) {
+			t.Fatalf("%+q %+q, %v", made.Title, made.Tags, err)
+		}
+		makeTask(t, s, "Old")
+		err = d.Tx(ctx, func(tx *db.Tx) error {
+			for _, statement := range []string{
+				"UPDATE tasks SET title = 'Cafe\u0301 alt', search = 'task-2 cafe\u0301 alt', tags = '[\"gro\u0308ße\",\"größe\"]' WHERE number = 2",
+				"INSERT INTO task_tags (tag, number) VALUES ('gro\u0308ße', 2), ('größe', 2)",
+			} {
+				if _, err := tx.Exec(ctx, statement); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			err = s.IndexTexts(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tag := range []Tag{"Größe", "grösse", "GRO\u0308SSE"} {
+			if got := found(Filter{Tags: []Tag{tag}}); got != "TASK-2 TASK-1 " {
+				t.Errorf("the tag %+q is found at %s", tag, got)
+			}
+		}
+		for text, want := range map[string]string{"café": "TASK-2 TASK-1 ", "CAFE\u0301": "TASK-2 TASK-1 ", "strasse": "TASK-1 ", "é alt": "TASK-2 "} {
+			if got := found(Filter{Text: text}); got != want {
+				t.Errorf("%+q is found at %s, want %s", text, got, want)
+			}
 		}
 	})
 }
