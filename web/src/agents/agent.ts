@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client'
+import { comparable } from '../app/comparable'
 import { nanos } from '../app/format'
 import { nameOf, partsOf } from '../sessions/session'
 import { soFar } from '../spend/activeRuns'
@@ -32,7 +33,7 @@ export function groupsOf(agents: readonly Agent[], teams: readonly Team[]): Grou
 
 /** Returns the agents whose name or ID contains the text. */
 export const named = (agents: readonly Agent[], text: string): Agent[] =>
-  agents.filter(a => `${a.name}\n${a.agent_id}`.toLowerCase().includes(text.trim().toLowerCase()))
+  agents.filter(a => comparable(`${a.name} ${a.agent_id}`).includes(comparable(text)))
 
 /** Returns the name of a session and the task that it works on. */
 export function titleOf(s: AgentSession): { name: string; task: string | undefined } {

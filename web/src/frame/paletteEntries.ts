@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { api, type Schemas, take } from '../api/client'
+import { comparable } from '../app/comparable'
 import { day } from '../app/format'
 import { places } from '../app/places'
 import { queries } from '../app/queries'
@@ -46,10 +47,9 @@ function useCalm(text: string, ms: number): string {
 }
 
 const fits = (label: string, typed: string): boolean =>
-  typed
-    .toLowerCase()
-    .split(/\s+/)
-    .every(word => label.toLowerCase().includes(word))
+  comparable(typed)
+    .split(' ')
+    .every(word => comparable(label).includes(word))
 
 /** Number of results to request. Sessions with the same title share a row. */
 const limit = 40

@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client'
+import { comparable } from '../app/comparable'
 import { nameOf, partsOf } from '../sessions/session'
 
 export type Found = Schemas['SearchResult']
@@ -33,7 +34,7 @@ export function fold(found: readonly Found[]): Fold[] {
   const folds = new Map<string, Fold>()
   for (const s of found) {
     if (s.session_id === null) continue
-    const name = s.title.trim().toLowerCase()
+    const name = comparable(s.title)
     const known = folds.get(name)
     if (!known) {
       folds.set(name, { first: s, others: 0, agents: s.agent_id ? [s.agent_id] : [] })

@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client'
+import { comparable } from '../app/comparable'
 import { cost as costWords, moment, money, myZone, nanos, span } from '../app/format'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { cronWords } from './cron'
@@ -22,7 +23,7 @@ export const isFailing = (j: Pick<Job, 'state' | 'enabled'>): boolean => j.enabl
 
 /** Returns whether a job is selected. `missed` has the IDs of the jobs that missed a run in the last 24 hours. */
 export function fits(j: Job, w: Wanted, missed: ReadonlySet<string>): boolean {
-  if (w.q && !j.name.toLowerCase().includes(w.q.toLowerCase())) return false
+  if (w.q && !comparable(j.name).includes(comparable(w.q))) return false
   if (w.agent && j.agentId !== w.agent) return false
   if (w.show === 'failing') return isFailing(j)
   if (w.show === 'missed') return missed.has(j.id)

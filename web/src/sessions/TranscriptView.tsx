@@ -10,6 +10,7 @@ import { say, sayFailed } from '../ui/toast'
 import { Empty } from '../ui/Views'
 import { useAgentNames } from './Bits'
 import { copyText } from './copy'
+import { wantedOf } from './find'
 import { FindBar } from './FindBar'
 import { inOrder } from './inOrder'
 import type { Outbox } from './outbox'
@@ -149,7 +150,7 @@ export function TranscriptView({ transcript, name, title, agent, live, outbox, e
     )
   }
   return (
-    <FindText value={find.open ? find.query.trim().toLowerCase() : ''}>
+    <FindText value={find.open ? wantedOf(find.query) : ''}>
       <Timeline agent={agent} more={more} onGo={toStep} steps={steps} />
       {find.open && <FindBar of={find} reading={partial && older.error === null} />}
       <div className="relative flex min-h-0 grow flex-col">

@@ -51,9 +51,12 @@ function textsOf(s: Step): string[] {
   return texts
 }
 
+/** Returns the text to find, in lowercase and composed, as texts are stored. */
+export const wantedOf = (query: string): string => query.trim().normalize('NFC').toLowerCase()
+
 /** Finds a text in the steps, ignoring case, from the first step to the last. */
 export function matchesOf(steps: readonly Step[], query: string): Match[] {
-  const wanted = query.trim().toLowerCase()
+  const wanted = wantedOf(query)
   const found: Match[] = []
   if (wanted === '') return found
   for (const [step, s] of steps.entries()) {

@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client'
+import { comparable } from '../app/comparable'
 import { dayIn } from '../app/days'
 import { day as dayOf } from '../app/format'
 import { sessions as sessionsTexts } from '../texts/sessions'
@@ -94,8 +95,7 @@ export function fits(s: Session, f: LiveFilters): boolean {
   const is = standing(s)
   if (f.state && f.state !== is && !(f.state === 'active' && is === 'stalled')) return false
   if (!f.q) return true
-  const text = `${s.key}\n${nameOf(s)}\n${s.last_message ?? ''}`.toLowerCase()
-  return text.includes(f.q.toLowerCase())
+  return comparable(`${s.key} ${nameOf(s)} ${s.last_message ?? ''}`).includes(comparable(f.q))
 }
 
 /** An entry of the list. */

@@ -2,7 +2,7 @@ import type { Virtualizer } from '@tanstack/react-virtual'
 import { createContext, type RefObject, useCallback, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import { useKeys } from '../app/keys'
 import { sessions as sessionsWords } from '../texts/sessions'
-import { type Match, matchesOf } from './find'
+import { type Match, matchesOf, wantedOf } from './find'
 import type { Step } from './steps'
 
 const words = sessionsWords.find
@@ -85,7 +85,7 @@ export function useFind({ steps, list, scroller, expand }: Options): Find {
 function useHighlights(scroller: RefObject<HTMLDivElement | null>, query: string, current: Match | undefined): void {
   useEffect(() => {
     const within = scroller.current
-    const wanted = query.trim().toLowerCase()
+    const wanted = wantedOf(query)
     if (!within || wanted === '' || !('highlights' in CSS)) return
     let asked = 0
     let shown = false

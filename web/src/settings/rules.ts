@@ -1,4 +1,5 @@
 import type { Schemas } from '../api/client'
+import { comparable } from '../app/comparable'
 
 export type User = Schemas['AccountUser']
 export type Key = Schemas['AccountKey']
@@ -68,11 +69,11 @@ export interface UserFilters {
 
 /** Returns whether an account matches the filters. */
 export function userFits(user: User, f: UserFilters): boolean {
-  const text = f.q?.trim().toLowerCase()
+  const text = f.q && comparable(f.q)
   return (
     (!f.role || user.role === f.role) &&
     (!f.show || f.show === 'all' || user.active === (f.show === 'active')) &&
-    (!text || `${user.name}\n${user.email}\n${user.agent_id ?? ''}`.toLowerCase().includes(text))
+    (!text || comparable(`${user.name} ${user.email} ${user.agent_id ?? ''}`).includes(text))
   )
 }
 

@@ -1,3 +1,4 @@
+import { comparable } from '../app/comparable'
 import type { Person } from '../app/queries'
 import type { TaskSearch } from './search'
 import type { TaskCard } from './task'
@@ -26,8 +27,8 @@ export function fits(task: TaskCard, f: Filters, me: string | undefined, people:
   if (task.archived_at !== null) return false
   if (!among(f.status, task.status) || !among(f.priority, task.priority) || !among(f.type, task.type)) return false
   if (f.blocked && (task.blocked !== null) !== (f.blocked === 'true')) return false
-  if (f.tag && !f.tag.split(',').some(t => task.tags?.includes(t))) return false
-  if (f.q && !`${task.key}\n${task.title}`.toLowerCase().includes(f.q.toLowerCase())) return false
+  if (f.tag && !f.tag.split(',').some(t => task.tags?.some(own => comparable(own) === comparable(t)))) return false
+  if (f.q && !comparable(`${task.key} ${task.title}`).includes(comparable(f.q))) return false
   // Tasks don't contain project keys, so the server has to match those.
   if (!f.assignee) return true
   if (f.assignee === 'none') return task.assignee_id === null

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { comparable } from '../app/comparable'
 
 export interface Choice {
   value: string
@@ -12,7 +13,7 @@ export interface Choice {
  * following choice.
  */
 export function choiceFor(choices: readonly Choice[], value: string, typed: string): Choice | undefined {
-  const text = typed.toLowerCase()
+  const text = comparable(typed)
   const repeated = [...text].every(letter => letter === text[0])
   const from = Math.max(
     0,
@@ -20,5 +21,5 @@ export function choiceFor(choices: readonly Choice[], value: string, typed: stri
   )
   const first = repeated ? from + 1 : from
   const wanted = repeated ? text.slice(0, 1) : text
-  return [...choices.slice(first), ...choices.slice(0, first)].find(c => c.label.toLowerCase().startsWith(wanted))
+  return [...choices.slice(first), ...choices.slice(0, first)].find(c => comparable(c.label).startsWith(wanted))
 }
