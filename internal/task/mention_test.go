@@ -17,6 +17,14 @@ func TestMentioned(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		cto, coo := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "coo", actor.Agent, true)
+		// The agent's ID is found although the account has another name.
+		err := d.Tx(asService(t), func(tx *db.Tx) error {
+			_, err := tx.Exec(asService(t), `UPDATE users SET name = 'Chief', name_key = 'chief' WHERE id = ?`, cto.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		people := map[string]string{cto.ID: "cto", coo.ID: "coo"}
 		makeUser(t, d, "gone", actor.Agent, false)
 		for _, name := range []string{"ada", "Ada Lovelace", "zoë", "Bob", "o'brien", "田中", "田中 太郎", "田中太郎丸", "김철수", "สมชาย", "J. R. R. Tolkien"} {
