@@ -160,3 +160,15 @@ func TestPasswordForms(t *testing.T) {
 		t.Error("6 letters are taken for 12 characters")
 	}
 }
+
+// A taken default name does not keep the service from starting.
+func TestBootstrapNameTaken(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	s := newService(d)
+	makeUser(t, s, "ada", actor.User)
+	created, _, err := s.Bootstrap(t.Context(), "ADA@example.org", goodPassword)
+	if u, getErr := s.Get(system(t), "ada@example.org"); err != nil || getErr != nil || !created || u.Name != "Owner" || u.Role != actor.Owner {
+		t.Errorf("%v: %q %s, %v, %v", created, u.Name, u.Role, err, getErr)
+	}
+}
