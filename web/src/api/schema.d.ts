@@ -686,7 +686,7 @@ export interface paths {
         head?: never;
         /**
          * Change your own account
-         * @description Changes your name and picture. A name that another account uses is rejected, because comments show their author's name. Only an admin or the owner can change the email and role. To change the password, use /auth/password.
+         * @description Changes your name and picture. A name that another account uses, or that looks the same, is rejected, because comments show their author's name. Only an admin or the owner can change the email and role. To change the password, use /auth/password.
          */
         patch: operations["patch-auth-me"];
         trace?: never;
@@ -766,7 +766,7 @@ export interface paths {
         put?: never;
         /**
          * Register
-         * @description If registration is enabled (see registration_enabled in /config), creates an account with the user role and logs in. A request with an email or name that another account uses is rejected and counts as a failed login from your IP address.
+         * @description If registration is enabled (see registration_enabled in /config), creates an account with the user role and logs in. A request with an email or name that another account uses, or that looks the same, is rejected and counts as a failed login from your IP address.
          */
         post: operations["post-auth-register"];
         delete?: never;
@@ -1296,7 +1296,7 @@ export interface paths {
         };
         /**
          * Search tasks, comments, reports, and archived sessions
-         * @description Returns texts that contain all the words, ignoring case. The last word also matches as a prefix. Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, and tasks and comments get the other half. If one half is not full, the other can use the rest. No character has a special meaning.
+         * @description Returns texts that contain all the words, ignoring case, width, and the Unicode form. The last word also matches as a prefix. In scripts without spaces between words, such as Chinese, Japanese, and Thai, texts match that contain the characters next to each other, in the same order. Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, and tasks and comments get the other half. If one half is not full, the other can use the rest. No character has a special meaning.
          */
         get: operations["get-search"];
         put?: never;
@@ -2066,7 +2066,7 @@ export interface paths {
         put?: never;
         /**
          * Create a user
-         * @description To create an admin, send your own password as current_password. A wrong password counts as a failed login.
+         * @description A name that another account uses, or that looks the same, is rejected; several accounts of one agent can share it. To create an admin, send your own password as current_password. A wrong password counts as a failed login.
          */
         post: operations["post-users"];
         delete?: never;
@@ -2452,7 +2452,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             created_at: string;
-            /** @description The login. Case is ignored. */
+            /** @description The login. Case, width, and the Unicode form are ignored. */
             email: string;
             id: string;
             /**
@@ -9309,7 +9309,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `setup_done`: Wardroom already has an owner. `email_taken`: Another account already uses this email. */
+            /** @description Conflict. `setup_done`: Wardroom already has an owner. `email_taken`: Another account already uses this email. `name_taken`: Another account already uses this name. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13685,7 +13685,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `email_taken`: Another account already uses this email. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `email_taken`: Another account already uses this email. `name_taken`: Another account already uses this name. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13810,7 +13810,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `email_taken`: Another account already uses this email. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
+            /** @description Conflict. `email_taken`: Another account already uses this email. `name_taken`: Another account already uses this name. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -140,10 +140,10 @@ it('shows the two newest standups', async () => {
 
 it('creates a task from a text for which there is nothing', async () => {
   const { type, enter } = open()
-  type('ß')
+  type('ø')
   await screen.findByText('No results. Search finds whole words.')
   enter()
-  await waitFor(() => expect(gone).toHaveBeenCalledWith({ to: '/tasks', search: { new: 'ß' } }))
+  await waitFor(() => expect(gone).toHaveBeenCalledWith({ to: '/tasks', search: { new: 'ø' } }))
 })
 
 // The item is where the user acts on a blocked task.
