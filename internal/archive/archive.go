@@ -35,7 +35,7 @@ type Archived struct {
 	LastAt      clock.Time  `json:"last_at" doc:"Last activity in the session."`
 	LastMessage *string     `json:"last_message" doc:"Beginning of the last message, on one line."`
 	Messages    int64       `json:"messages" doc:"Number of archived messages."`
-	Coverage    Coverage    `json:"coverage" enum:"none,partial,whole" doc:"How much of the transcript is archived. none: the runtime deleted it before it was read. partial: the session continued and was deleted before the rest was read."`
+	Coverage    Coverage    `json:"coverage" enum:"none,partial,whole" doc:"How much of the transcript is archived. none: the runtime deleted it before it was read. partial: the session continued, and the rest is not archived yet or was deleted before it was read."`
 	Ended       *Ended      `json:"ended" enum:"rests,finished,deleted,reset" doc:"Why the session was archived. rests: idle, may continue. finished: a one-time session has ended. deleted: deleted in the runtime. reset: replaced by a new session with the same key. Null before it is archived."`
 	ArchivedAt  *clock.Time `json:"archived_at" doc:"When the session was last archived; null if it is not archived yet."`
 	Present     bool        `json:"present" doc:"Whether the runtime still had the session when it was last read."`
@@ -75,14 +75,6 @@ func onceOnly(kind string) bool { return kind == subagent || kind == "cron" }
 
 // subagent is the kind of a session that an agent started.
 const subagent = "subagent"
-
-// versionOf returns when a session last changed, in milliseconds by the runtime's clock, or 0 if unknown.
-func versionOf(g *gateway.Session) int64 {
-	if g.UpdatedAt.IsZero() {
-		return 0
-	}
-	return g.UpdatedAt.UnixMilli()
-}
 
 // lastOf returns the time of a session's last activity, or the given fallback if that time is
 // unknown.

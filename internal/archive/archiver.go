@@ -151,8 +151,9 @@ func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at 
 		found := make([]kept, len(some))
 		err := k.s.DB.Tx(ctx, func(tx *db.Tx) error {
 			for i, g := range some {
+				version := g.Version()
 				g.Label, g.LastMessage = k.redact.text(g.Label, false), k.redact.text(g.LastMessage, true)
-				if err := putSeen(ctx, tx, db.NewID(), g, at); err != nil {
+				if err := putSeen(ctx, tx, db.NewID(), g, version, at); err != nil {
 					return err
 				}
 				var err error
@@ -167,7 +168,7 @@ func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at 
 		}
 		for i, g := range some {
 			p := found[i]
-			p.seen, p.fresh, p.since = g, true, k.s.Now()
+			p.seen, p.version, p.fresh, p.since = g, g.Version(), true, k.s.Now()
 			k.known[nameOf(&g)] = &p
 		}
 	}
@@ -263,14 +264,14 @@ func (k *archiver) markGone(ctx context.Context, p *kept, why Ended, at clock.Ti
 			return nil
 		case err != nil:
 			return err
-		case is.purged && is.readVersion >= versionOf(&p.seen):
+		case is.purged && is.readVersion == p.version:
 			return purge(ctx, tx, is.id, false)
 		}
 		coverage := is.coverage
 		switch {
 		case is.messages == 0 && coverage != Whole:
 			coverage = None
-		case is.readVersion < versionOf(&p.seen):
+		case is.readVersion != p.version:
 			coverage = Partial
 		}
 		if err := putGone(ctx, tx, &is, why, coverage, at); err != nil {
@@ -287,7 +288,7 @@ func (k *archiver) readDue(ctx context.Context) (time.Duration, error) {
 	now := k.s.Now()
 	for at, p := range k.known {
 		g := &p.seen
-		if g.Active || p.readVersion >= versionOf(g) || now.Before(k.bad[at]) {
+		if g.Active || p.readVersion == p.version || now.Before(k.bad[at]) {
 			continue
 		}
 		rest, ended := k.pace.Rest, Rests

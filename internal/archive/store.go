@@ -32,8 +32,9 @@ func findReading(ctx context.Context, q db.Queryer) (at *clock.Time, err error) 
 type kept struct {
 	id          string
 	seen        gateway.Session // as stored
+	version     int64           // of seen; see gateway.Session.Version
 	fresh       bool            // seen matches a reading since this process started
-	readVersion int64
+	readVersion int64           // version up to which the transcript is archived; -1 if not at all
 	lastSeq     int64
 	messages    int64
 	coverage    Coverage
@@ -56,14 +57,10 @@ func findPresent(ctx context.Context, q db.Queryer) ([]*kept, error) {
 	return db.All(rows, err, func(from db.Row) (*kept, error) {
 		var k kept
 		var ended *clock.Time
-		var version int64
 		g := &k.seen
-		err := from.Scan(&k.id, &g.Key, &g.ID, &g.AgentID, &g.Kind, &g.Active, &ended, &version, &k.readVersion, &k.lastSeq, &k.messages, &k.coverage, &k.purged)
+		err := from.Scan(&k.id, &g.Key, &g.ID, &g.AgentID, &g.Kind, &g.Active, &ended, &k.version, &k.readVersion, &k.lastSeq, &k.messages, &k.coverage, &k.purged)
 		if ended != nil {
 			g.EndedAt = *ended
-		}
-		if version > 0 {
-			g.UpdatedAt = clock.At(time.UnixMilli(version))
 		}
 		return &k, err
 	})
@@ -77,8 +74,9 @@ func findKept(ctx context.Context, q db.Queryer, n name) (k kept, err error) {
 	return k, err
 }
 
-// putSeen stores a session as the runtime reported it.
-func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, asOf clock.Time) error {
+// putSeen stores a session as the runtime reported it, and its version. If the transcript may have new
+// messages, the archived part is no longer the whole.
+func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, version int64, asOf clock.Time) error {
 	moment := func(t clock.Time) *clock.Time {
 		if t.IsZero() {
 			return nil
@@ -92,10 +90,11 @@ func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, asOf 
 		ON CONFLICT (session_key, transcript_id) DO UPDATE SET agent_id = excluded.agent_id, kind = excluded.kind, label = excluded.label,
 			status = excluded.status, model = excluded.model, parent_key = excluded.parent_key, last_message = excluded.last_message,
 			active = excluded.active, began_at = COALESCE(archive_sessions.began_at, excluded.began_at), started_at = excluded.started_at,
-			ended_at = excluded.ended_at, last_at = excluded.last_at, version = excluded.version, as_of = excluded.as_of, present = TRUE
+			ended_at = excluded.ended_at, last_at = excluded.last_at, version = excluded.version, as_of = excluded.as_of, present = TRUE,
+			coverage = CASE WHEN archive_sessions.coverage = 'whole' AND archive_sessions.read_version <> excluded.version THEN 'partial' ELSE archive_sessions.coverage END
 		WHERE archive_sessions.as_of <= excluded.as_of`,
 		id, g.Key, g.ID, g.AgentID, g.Kind, g.Label, g.Status, g.Model, g.ParentKey, g.LastMessage, g.Active, moment(g.StartedAt),
-		moment(g.StartedAt), moment(g.EndedAt), lastOf(&g, asOf), versionOf(&g), asOf)
+		moment(g.StartedAt), moment(g.EndedAt), lastOf(&g, asOf), version, asOf)
 	return err
 }
 

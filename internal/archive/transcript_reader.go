@@ -28,7 +28,7 @@ const (
 // A chunk begins with the last archived message, because results of its tool calls may have arrived
 // since it was archived.
 func (k *archiver) read(ctx context.Context, p *kept, why Ended) error {
-	version := versionOf(&p.seen)
+	version := p.version
 	// Retention may have purged the session since the last pass.
 	is, err := findKept(ctx, k.s.DB, nameOf(&p.seen))
 	if err != nil {

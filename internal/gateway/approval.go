@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"wardroom/internal/platform/clock"
@@ -210,7 +211,7 @@ func (c *Client) ownTime(n number) clock.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.watching != nil {
-		return clock.At(t.Add(-c.watching.ahead))
+		return number(strconv.FormatInt(t.Add(-c.watching.ahead).UnixMilli(), 10)).time()
 	}
 	return t
 }

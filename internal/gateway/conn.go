@@ -91,8 +91,8 @@ func (k *conn) lastSeen() time.Time { return time.UnixMilli(k.seenAt.Load()) }
 // is ahead of Wardroom's.
 func (k *conn) challenged(ch challenge, now time.Time) {
 	k.challengedAt = time.Now()
-	if at, ok := ch.TS.whole(); ok && at > 0 {
-		k.ahead = time.UnixMilli(at).Sub(now)
+	if at := ch.TS.time(); !at.IsZero() {
+		k.ahead = at.Sub(now)
 	}
 }
 

@@ -285,7 +285,7 @@ func TestRunJob(t *testing.T) {
 			t.Fatalf("%+v %v %v", runs, more, err)
 		}
 		r := runs[0]
-		if r.Status != "ok" || r.Took != 5603*time.Millisecond || !r.RanAt.Equal(time.UnixMilli(1795161820629)) ||
+		if r.Status != "ok" || r.JobName == "" || !r.RanAt.Equal(time.UnixMilli(1795161820629)) ||
 			!strings.HasPrefix(r.SessionKey, "agent:cpo:cron:") || !strings.Contains(r.Summary, "finished the task") {
 			t.Errorf("ran %+v", r)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,7 +109,7 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 		ID: string(r.ID), Name: clean(r.Name), Description: description, AgentID: clean(first(r.AgentID, r.Effective)),
 		Enabled: r.Enabled != no, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode), Revision: clean(r.Revision),
 		Schedule: JobSchedule{
-			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: clean(r.Schedule.At),
+			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: plausibleTime(clean(r.Schedule.At)),
 			EveryMS: r.Schedule.EveryMS.count(), StaggerMS: r.stagger(),
 		},
 		Conditional: present(r.Trigger) || present(r.Pacing),
@@ -120,6 +121,15 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 		},
 		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
 	}, true
+}
+
+// plausibleTime returns a text, or "" if it is a time that number.time would not return either.
+func plausibleTime(text string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err == nil && number(strconv.FormatInt(at.UnixMilli(), 10)).time().IsZero() {
+		return ""
+	}
+	return text
 }
 
 // present reports whether a JSON field is present and not null.
@@ -149,34 +159,16 @@ func (r *jobRow) stagger() int64 {
 	return 0
 }
 
-// maxSpan limits durations, so that the multiplication in span does not overflow.
-const maxSpan = 100 * 365 * 24 * time.Hour
-
-// span returns the duration of n units, or zero if n is not a positive integer.
-func (n number) span(unit time.Duration) time.Duration {
-	return time.Duration(min(n.count(), int64(maxSpan/unit))) * unit
-}
-
-// timeOrNil returns the time for a number of milliseconds since 1970, or nil if the
-// number is absent or out of range.
-func (n number) timeOrNil() *clock.Time {
-	t := n.time()
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 // JobRun is a completed run of a job. JobRuns does not list runs in progress.
 type JobRun struct {
 	JobID      string
+	JobName    string // when it ran; empty if unknown
 	RunID      string
-	SessionKey string // of the run's session
-	Status     string // ok, error or skipped
-	Error      string // the gateway's error message; empty for a successful run
-	Summary    string // beginning of the agent's answer
-	RanAt      clock.Time
-	Took       time.Duration
+	SessionKey string     // of the run's session
+	Status     string     // ok, error or skipped
+	Error      string     // the gateway's error message; empty for a successful run
+	Summary    string     // beginning of the agent's answer
+	RanAt      clock.Time // never zero, like the next one
 	EndedAt    clock.Time
 	// Undelivered means that the run succeeded, but its answer did not reach its recipient. An
 	// answer that the agent or the gateway withheld on purpose is not undelivered.
@@ -223,6 +215,7 @@ func (c *Client) JobRuns(ctx context.Context, want JobRunsWanted) (runs []JobRun
 func (c *Client) readJobRun(raw json.RawMessage) (JobRun, bool) {
 	var r struct {
 		JobID      word   `json:"jobId"`
+		JobName    word   `json:"jobName"`
 		RunID      word   `json:"runId"`
 		SessionKey word   `json:"sessionKey"`
 		Action     word   `json:"action"`
@@ -233,14 +226,34 @@ func (c *Client) readJobRun(raw json.RawMessage) (JobRun, bool) {
 		RanAt      number `json:"runAtMs"`
 		Took       number `json:"durationMs"`
 		At         number `json:"ts"`
+		Usage      struct {
+			Total number `json:"total_tokens"`
+		} `json:"usage"`
 	}
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.JobID)) || r.Action != "finished" {
 		return JobRun{}, false
 	}
 	clean := func(w word) string { return c.short(string(w)) }
-	return JobRun{
-		JobID: string(r.JobID), RunID: clean(r.RunID), SessionKey: clean(r.SessionKey), Status: clean(r.Status), Error: clean(r.Error),
-		Summary: clean(r.Summary), RanAt: r.RanAt.time(), EndedAt: r.At.time(),
-		Took: r.Took.span(time.Millisecond), Undelivered: r.Status == "ok" && r.Completion == "failed",
-	}, true
+	run := JobRun{
+		JobID: string(r.JobID), JobName: clean(r.JobName), RunID: clean(r.RunID), SessionKey: clean(r.SessionKey), Status: clean(r.Status),
+		Error: clean(r.Error), Summary: clean(r.Summary), RanAt: r.RanAt.time(), EndedAt: r.At.time(),
+	}
+	took := min(r.Took.span(time.Millisecond), longestRun)
+	switch {
+	case run.RanAt.IsZero() && run.EndedAt.IsZero():
+		return JobRun{}, false // it cannot be told from others
+	case run.RanAt.IsZero():
+		run.RanAt = clock.At(run.EndedAt.Add(-took))
+	case run.EndedAt.IsZero():
+		run.EndedAt = clock.At(run.RanAt.Add(took))
+	}
+	undelivered := run.Status == "ok" && r.Completion == "failed"
+	if undelivered && run.Error != "" && r.Usage.Total.count() == 0 {
+		run.Status = "error" // no model has answered
+	}
+	run.Undelivered = undelivered && run.Status == "ok"
+	return run, true
 }
+
+// longestRun limits how far a run's start is derived from its end.
+const longestRun = 31 * 24 * time.Hour

@@ -61,8 +61,9 @@ func TestChallengeIsHeldToItsShape(t *testing.T) {
 		`{"nonce":"a\nb","ts":1}`:                                             false,
 		`{"nonce":"","ts":1}`:                                                 false,
 		`{"nonce":"a"}`:                                                       false,
-		`{"nonce":"a","ts":"1"}`:                                              false,
-		`{"nonce":"a","ts":1.5}`:                                              false,
+		`{"nonce":"a","ts":"1"}`:                                              true,
+		`{"nonce":"a","ts":1.5}`:                                              true, // the signature has 1
+		`{"nonce":"a","ts":"1|linux"}`:                                        false,
 		`{"nonce":"a","ts":-1}`:                                               false,
 		`{"nonce":"` + strings.Repeat("a", 201) + `","ts":1}`:                 false,
 		`null`: false,

@@ -3,9 +3,6 @@ package gateway
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -87,66 +84,4 @@ func decodeFrame(data []byte) (frame, error) {
 		return frame{}, errNotAFrame
 	}
 	return f, nil
-}
-
-// number is the text of a JSON number, or empty for a JSON value of another type. Keeping
-// the text avoids floating-point arithmetic for money.
-type number string
-
-// UnmarshalJSON stores a JSON number and ignores any other value.
-func (n *number) UnmarshalJSON(data []byte) error {
-	*n = ""
-	if len(data) > 0 && (data[0] == '-' || data[0] >= '0' && data[0] <= '9') {
-		*n = number(data)
-	}
-	return nil
-}
-
-// whole returns the number as an integer. It returns false if the number is absent, not
-// an integer or too large.
-func (n number) whole() (int64, bool) {
-	v, err := strconv.ParseInt(string(n), 10, 64)
-	return v, err == nil
-}
-
-var errMoney = errors.New("not an amount of money")
-
-// nanos converts an amount in dollars to nano-dollars and rounds half up. It does not use
-// floating-point arithmetic.
-func (n number) nanos() (int64, error) {
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
-	exp := 0
-	if exponent != "" {
-		var err error
-		if exp, err = strconv.Atoi(exponent); err != nil || exp < -60 || exp > 60 {
-			return 0, fmt.Errorf("%w: %.40q", errMoney, string(n))
-		}
-	}
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits := strings.TrimLeft(whole+fraction, "0")
-	shift := 9 + exp - len(fraction) // number of zeros to append to digits
-	if len(digits) > 200 || strings.Trim(digits, "0123456789") != "" || whole == "" {
-		return 0, fmt.Errorf("%w: %.40q", errMoney, string(n))
-	}
-	up := false
-	switch {
-	case digits == "":
-		return 0, nil
-	case shift >= 0:
-		digits += strings.Repeat("0", shift)
-	case -shift > len(digits):
-		return 0, nil
-	default:
-		cut := len(digits) + shift
-		up = digits[cut] >= '5'
-		digits = "0" + digits[:cut]
-	}
-	v, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || up && v == 1<<63-1 {
-		return 0, fmt.Errorf("%w: %.40q", errMoney, string(n))
-	}
-	if up {
-		v++
-	}
-	return v, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"wardroom/internal/platform/clock"
 )
@@ -362,12 +361,10 @@ func (c *Client) message(r row) Message {
 		Tool:   s.line(r.ToolName),
 		Reason: s.line(r.StopReason),
 		Usage:  s.usage(r.usage()),
+		At:     r.Timestamp.time(),
 	}
 	if r.toAgent() {
 		m.Role = "user"
-	}
-	if ms, ok := r.Timestamp.whole(); ok {
-		m.At = clock.At(time.UnixMilli(ms))
 	}
 	return m
 }

@@ -190,7 +190,7 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 			t.Error = c.short(visible(list)) // the text is the gateway's, not the agent's
 			list = slices.DeleteFunc(list, func(p part) bool { return p.Type == "text" })
 		}
-		if u := t.Usage; u != nil && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0 {
+		if u := t.Usage; u != nil && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0 && (u.CostNanoUSD == nil || *u.CostNanoUSD == 0) {
 			t.Usage = nil // not counted
 		}
 	}

@@ -214,6 +214,9 @@ func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answ
 	select {
 	case <-r.done:
 		a.Usage = r.answer.Usage
+		if a.Outcome == Finished && r.answer.Outcome == Failed {
+			a.Outcome, a.Text, a.Error, a.Cut = Failed, "", r.answer.Error, false
+		}
 		if a.Outcome == Finished && (a.Text == "" || a.Cut) {
 			a.Text, a.Cut = r.answer.Text, false
 		}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,9 @@ type Usage struct {
 	Other           int64  // tokens in the gateway's total that belong to none of the classes above
 	CostNanoUSD     *int64 // cost in billionths of a dollar, as the gateway computed it; nil without a known price
 	SessionID       string `json:",omitempty"` // transcript that includes this usage; set only from a run's final answer, never from a history
+	// Estimated means that the gateway's numbers contradict each other, so that tokens and cost are
+	// the best guess.
+	Estimated bool `json:",omitempty"`
 }
 
 // add returns the combined usage of two model calls in a run. If one of them has no
@@ -32,6 +36,7 @@ func (u *Usage) add(v *Usage) *Usage {
 	sum.CacheRead += u.CacheRead
 	sum.CacheWrite += u.CacheWrite
 	sum.Other += u.Other
+	sum.Estimated = u.Estimated || v.Estimated
 	if u.CostNanoUSD == nil || v.CostNanoUSD == nil {
 		sum.CostNanoUSD = nil
 	} else {
@@ -41,61 +46,35 @@ func (u *Usage) add(v *Usage) *Usage {
 	return &sum
 }
 
-// wireUsage is the gateway's usage object. It has two fields for the total, because the
-// gateway uses two names for it.
+// wireUsage is the gateway's usage object.
 type wireUsage struct {
-	Input       number          `json:"input"`
-	Output      number          `json:"output"`
-	CacheRead   number          `json:"cacheRead"`
-	CacheWrite  number          `json:"cacheWrite"`
-	Total       number          `json:"total"`
-	TotalTokens number          `json:"totalTokens"`
-	Cost        json.RawMessage `json:"cost"`
+	wireTokens
+	Cost json.RawMessage `json:"cost"`
 }
 
-// read returns the usage, or nil if the object contains no token counts. If the object contains
-// no price, read uses the given cost. It does not sanitize the provider's and model's names:
-// see secrets.usage.
+// read returns the usage, or nil if the object contains neither token counts nor a price. If the
+// object contains no price, read uses the given cost. It does not sanitize the provider's and
+// model's names: see secrets.usage.
 func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	if w == nil {
 		return nil
 	}
-	u := Usage{Provider: provider, Model: model}
-	for _, n := range []number{w.Input, w.Output, w.CacheRead, w.CacheWrite, w.Total, w.TotalTokens} {
-		if n.tooLarge() {
-			return nil // the other numbers are not credible either
-		}
+	t := w.wireTokens.read()
+	u := Usage{
+		Provider: provider, Model: model, Estimated: !t.agree,
+		Input: t.input, Output: t.output, CacheRead: t.cacheRead, CacheWrite: t.cacheWrite, Other: t.other,
 	}
-	known := false
-	for _, class := range []struct {
-		to   *int64
-		from number
-	}{{&u.Input, w.Input}, {&u.Output, w.Output}, {&u.CacheRead, w.CacheRead}, {&u.CacheWrite, w.CacheWrite}} {
-		if v, ok := class.from.tokens(); ok {
-			*class.to, known = v, true
-		}
+	var price wireCosts
+	if json.Unmarshal(w.Cost, &price) != nil || price == (wireCosts{}) {
+		price.Total = cost
 	}
-	for _, total := range []number{w.Total, w.TotalTokens} {
-		if v, ok := total.whole(); ok {
-			known = true
-			u.Other = max(u.Other, v-u.Input-u.Output-u.CacheRead-u.CacheWrite)
-		}
+	// A cost of zero for a nonzero number of tokens means that the model has no price.
+	free := t.sum()+t.other == 0
+	if nanos, ok := price.of(t); ok && nanos <= mostNanos && (nanos > 0 || free) {
+		u.CostNanoUSD = &nanos
 	}
-	if !known {
+	if !t.known && (u.CostNanoUSD == nil || *u.CostNanoUSD == 0) {
 		return nil
-	}
-	var object struct {
-		Total number `json:"total"`
-	}
-	if json.Unmarshal(w.Cost, &object) == nil && object.Total != "" {
-		cost = object.Total
-	}
-	if cost != "" {
-		// A cost of zero for a nonzero number of tokens means that the model has no price.
-		free := u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0
-		if nanos, err := cost.nanos(); err == nil && nanos <= mostNanos && (nanos > 0 || free) {
-			u.CostNanoUSD = &nanos
-		}
 	}
 	return &u
 }
@@ -128,6 +107,8 @@ func readWait(payload json.RawMessage) (Answer, error) {
 	a := Answer{Error: p.Error}
 	over := p.EndedAt != "" || p.Error != ""
 	switch {
+	case p.Status == "ok" && (p.Error != "" || p.StopReason == "error"):
+		a.Outcome = Failed
 	case p.Status == "ok":
 		a.Outcome = Finished
 		if p.TerminalReply.Disposition == "visible" {
@@ -179,8 +160,10 @@ type outcomePayload struct {
 			IsError bool   `json:"isError"`
 		} `json:"payloads"`
 		Meta struct {
-			VisibleText string `json:"finalAssistantVisibleText"`
-			CostUSD     number `json:"costUsd"`
+			VisibleText string          `json:"finalAssistantVisibleText"`
+			StopReason  word            `json:"stopReason"`
+			Error       json.RawMessage `json:"error"` // an object with a message, or a text
+			CostUSD     number          `json:"costUsd"`
 			AgentMeta   struct {
 				Provider  string     `json:"provider"`
 				Model     string     `json:"model"`
@@ -202,6 +185,8 @@ func readOutcome(payload json.RawMessage) (Answer, bool) {
 	text, errText := p.texts()
 	var a Answer
 	switch {
+	case p.Status == "ok" && text == "" && (errText != "" || p.Result.Meta.StopReason == "error"):
+		a = Answer{Outcome: Failed, Error: errText}
 	case p.Status == "ok":
 		a = Answer{Outcome: Finished, Text: text}
 	case p.Status != "timeout" && p.Status != "error":
@@ -238,8 +223,19 @@ func (p outcomePayload) texts() (said, wrong string) {
 			good = append(good, part.Text)
 		}
 	}
-	if p.Result.Meta.VisibleText != "" {
-		good = []string{p.Result.Meta.VisibleText}
+	meta := p.Result.Meta
+	if meta.VisibleText != "" && !slices.Contains(bad, meta.VisibleText) {
+		good = []string{meta.VisibleText}
+	}
+	if len(bad) == 0 {
+		var object struct {
+			Message word `json:"message"`
+		}
+		var text word
+		if json.Unmarshal(meta.Error, &object) != nil {
+			_ = json.Unmarshal(meta.Error, &text) // empty if it is neither
+		}
+		bad = []string{string(first(object.Message, text))}
 	}
 	return strings.Join(good, "\n\n"), strings.Join(bad, "\n")
 }

@@ -78,11 +78,10 @@ type SessionUsage struct {
 }
 
 const (
-	sessionPage  = 200             // rows per request; a row has about 4 KiB
-	sessionPages = 100             // maximum number of pages, even if the gateway reports more
-	usageMost    = 1000            // sessions per usage request; one has about 5 KiB
-	keyMost      = 512             // characters of a session key
-	endOfTime    = 253402300800000 // milliseconds from 1970 to the year 10000, which is the limit for times in JSON
+	sessionPage  = 200  // rows per request; a row has about 4 KiB
+	sessionPages = 100  // maximum number of pages, even if the gateway reports more
+	usageMost    = 1000 // sessions per usage request; one has about 5 KiB
+	keyMost      = 512  // characters of a session key
 )
 
 // Connection returns a value that identifies the connection used for reading sessions.
@@ -195,6 +194,7 @@ type sessionRow struct {
 	Label          word   `json:"label"`
 	DisplayName    word   `json:"displayName"`
 	Status         word   `json:"status"`
+	LastRunError   word   `json:"lastRunError"`
 	HasActiveRun   flag   `json:"hasActiveRun"`
 	ActiveRunIDs   words  `json:"activeRunIds"`
 	Provider       word   `json:"modelProvider"`
@@ -238,8 +238,12 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 		Label: clean(first(r.Label, r.DisplayName)), Status: clean(r.Status), Model: clean(r.Model),
 		LastMessage: clean(r.LastMessage),
 		Active:      r.HasActiveRun.is() || r.HasActiveRun == absent && r.Status == "running",
-		StartedAt:   r.StartedAt.time(), EndedAt: r.EndedAt.time(), ActiveAt: r.LastActivityAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		StartedAt:   r.StartedAt.time(), EndedAt: r.EndedAt.time(), ActiveAt: r.LastActivityAt.time(),
 		ContextLimit: r.ContextTokens.count(),
+	}
+	s.UpdatedAt = r.updated(s)
+	if s.Status == "done" && r.LastRunError != "" {
+		s.Status = "failed"
 	}
 	if parent := string(first(r.Parent, r.SpawnedBy)); validKey(parent) {
 		s.ParentKey = parent
@@ -258,6 +262,37 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	}
 	return s, rowFacts{stamp: r.SnapshotAt.count(), whole: r.HasActiveRun != absent, archived: r.Archived.is()}, true
 }
+
+// updated returns when the session was last updated. The gateway's own time for that can stand still while
+// others advance, and can be later than the time at which the gateway sent it.
+func (r *sessionRow) updated(s Session) (at clock.Time) {
+	now := r.SnapshotAt.time()
+	for _, t := range []clock.Time{r.UpdatedAt.time(), s.ActiveAt, s.EndedAt, s.StartedAt} {
+		if t.After(at.Time) && (now.IsZero() || !t.After(now.Add(time.Minute))) {
+			at = t
+		}
+	}
+	return at
+}
+
+// Version identifies the state of the session's transcript: it differs as soon as the transcript may have
+// new messages. No time alone decides that, because the gateway's times can stand still. It is never 0.
+func (s *Session) Version() int64 {
+	sum := uint64(fnvOffset)
+	for _, text := range []string{s.ID, s.LastMessage} {
+		for i := range len(text) {
+			sum = (sum ^ uint64(text[i])) * fnvPrime
+		}
+		sum = (sum ^ 0xff) * fnvPrime // ends the text
+	}
+	for _, n := range []int64{s.UpdatedAt.UnixMilli(), s.ActiveAt.UnixMilli(), s.EndedAt.UnixMilli(), s.StartedAt.UnixMilli(), s.Context} {
+		sum = (sum ^ uint64(n)) * fnvPrime
+	}
+	return int64(sum>>1) | 1
+}
+
+// The constants of the hash function FNV-1a. Version hashes thousands of sessions a second.
+const fnvOffset, fnvPrime = 14695981039346656037, 1099511628211
 
 // validKey reports whether a session key can be displayed and sent unchanged.
 func validKey(key string) bool {
@@ -309,16 +344,23 @@ func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 		Mode       string `json:"mode"`
 		Limit      int    `json:"limit"`
 	}{"all", "all", "utc", usageMost}
-	var out struct {
-		Sessions []json.RawMessage `json:"sessions"`
-		At       number            `json:"updatedAt"`
-		Cache    struct {
-			Status word `json:"status"`
-		} `json:"cacheStatus"`
-	}
+	var out usageList
 	if err := c.call(ctx, "sessions.usage", params, &out); err != nil {
 		return SessionUsage{}, fmt.Errorf("read usage of sessions: %w", err)
 	}
+	return c.readUsage(out), nil
+}
+
+// usageList is the payload of the answer to sessions.usage.
+type usageList struct {
+	Sessions []json.RawMessage `json:"sessions"`
+	At       number            `json:"updatedAt"`
+	Cache    struct {
+		Status word `json:"status"`
+	} `json:"cacheStatus"`
+}
+
+func (c *Client) readUsage(out usageList) SessionUsage {
 	// A gateway without sessions sends no status.
 	fresh := out.Cache.Status == "fresh" || out.Cache.Status == "" && out.Sessions != nil && len(out.Sessions) == 0
 	u := SessionUsage{Fresh: fresh, At: out.At.time(), Totals: map[string]Totals{}}
@@ -335,112 +377,52 @@ func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 		if json.Unmarshal(raw, &row) != nil || row.Usage == nil {
 			continue
 		}
-		if t, ok := row.Usage.totals(); ok {
-			u.Totals[string(row.Key)] = t
+		if m, ok := row.Usage.totals(); ok {
+			u.Totals[string(row.Key)] = m.Totals
 		}
 		if t, ok := c.transcript(row.Key, row.SessionID, row.AgentID, row.Usage.usageDetail); ok {
+			if !u.At.IsZero() && t.LastAt.After(u.At.Add(time.Minute)) {
+				t.LastAt = clock.Time{}
+			}
 			u.Transcripts = append(u.Transcripts, t)
 		}
 	}
-	return u, nil
+	return u
 }
 
 type usageRow struct {
-	Input        number `json:"input"`
-	Output       number `json:"output"`
-	CacheRead    number `json:"cacheRead"`
-	CacheWrite   number `json:"cacheWrite"`
-	Total        number `json:"totalTokens"`
-	TotalCost    number `json:"totalCost"`
-	MissingCosts number `json:"missingCostEntries"` // messages of models without a price
+	wireTokens
+	InputCost      number `json:"inputCost"`
+	OutputCost     number `json:"outputCost"`
+	CacheReadCost  number `json:"cacheReadCost"`
+	CacheWriteCost number `json:"cacheWriteCost"`
+	TotalCost      number `json:"totalCost"`
+	MissingCosts   number `json:"missingCostEntries"` // messages of models without a price
 }
 
 // totals returns the totals from a usage row. It returns false if the row has no valid
 // token counts.
-func (r usageRow) totals() (Totals, bool) {
-	input, in := r.Input.tokens()
-	output, out := r.Output.tokens()
-	if !in || !out || r.CacheRead.tooLarge() || r.CacheWrite.tooLarge() {
-		return Totals{}, false
+func (r usageRow) totals() (m ModelTotals, ok bool) {
+	if _, ok := r.Input.tokens(); !ok {
+		return m, false
 	}
-	t := Totals{Input: input, Output: output, CacheRead: r.CacheRead.count(), CacheWrite: r.CacheWrite.count()}
-	cost, err := r.TotalCost.nanos()
+	if _, ok := r.Output.tokens(); !ok || r.CacheRead.tooLarge() || r.CacheWrite.tooLarge() {
+		return m, false
+	}
+	t := r.wireTokens.read()
+	m.Totals = Totals{Input: t.input, Output: t.output, CacheRead: t.cacheRead, CacheWrite: t.cacheWrite}
+	m.Other, m.Estimated = t.other, !t.agree
+	cost, known := wireCosts{r.InputCost, r.OutputCost, r.CacheReadCost, r.CacheWriteCost, r.TotalCost}.of(t)
 	missing, said := r.MissingCosts.whole()
 	// A cost of zero for a nonzero number of tokens means that the model has no price:
 	// the gateway uses rates of zero then.
-	free := cost == 0 && t != (Totals{})
+	free := cost == 0 && m.Totals != (Totals{})
 	switch {
-	case err != nil || cost > mostNanosAll || free:
-	case said && missing == 0:
-		t.CostNanoUSD, t.Pricing = cost, Priced
+	case !known || cost > mostNanosAll || free:
+	case said && missing == 0 && t.agree:
+		m.CostNanoUSD, m.Pricing = cost, Priced
 	case cost > 0:
-		t.CostNanoUSD, t.Pricing = cost, PartlyPriced
+		m.CostNanoUSD, m.Pricing = cost, PartlyPriced
 	}
-	return t, true
-}
-
-// word is a JSON string. Any other JSON value is treated as absent.
-type word string
-
-// UnmarshalJSON stores a JSON string and ignores any other value.
-func (w *word) UnmarshalJSON(data []byte) error {
-	var s string
-	if json.Unmarshal(data, &s) != nil {
-		s = ""
-	}
-	*w = word(s)
-	return nil
-}
-
-// words is a list of JSON strings. Any other JSON value is treated as absent.
-type words []word
-
-// UnmarshalJSON stores a JSON list and ignores any other value.
-func (w *words) UnmarshalJSON(data []byte) error {
-	var list []word
-	if json.Unmarshal(data, &list) != nil {
-		list = nil
-	}
-	*w = list
-	return nil
-}
-
-// flag is a JSON boolean. Any other JSON value is treated as absent.
-type flag uint8
-
-const (
-	absent flag = iota
-	no
-	yes
-)
-
-// UnmarshalJSON stores true or false and ignores any other value.
-func (f *flag) UnmarshalJSON(data []byte) error {
-	switch string(data) {
-	case "true":
-		*f = yes
-	case "false":
-		*f = no
-	default:
-		*f = absent
-	}
-	return nil
-}
-
-func (f flag) is() bool { return f == yes }
-
-// count returns the number as an integer, or zero if it is not a positive integer.
-func (n number) count() int64 {
-	v, _ := n.whole()
-	return max(v, 0)
-}
-
-// time returns the time for a number of milliseconds since 1970. It returns the zero time
-// if the number is absent or out of range.
-func (n number) time() clock.Time {
-	ms, ok := n.whole()
-	if !ok || ms <= 0 || ms >= endOfTime {
-		return clock.Time{}
-	}
-	return clock.At(time.UnixMilli(ms))
+	return m, true
 }

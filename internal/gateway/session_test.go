@@ -331,7 +331,7 @@ func TestUsage(t *testing.T) {
 		want := map[string]gateway.Totals{
 			"some": {Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CostNanoUSD: 1, Pricing: gateway.PartlyPriced},
 			"none": {Input: 1, Output: 2}, "unsaid": {Input: 1, Output: 2}, "absurd": {Input: 1, Output: 2}, "too dear": {Input: 1, Output: 2},
-			"free": {Input: 1, Output: 2}, "nothing": {Pricing: gateway.Priced},
+			"free": {Input: 1, Output: 2}, "nothing": {Pricing: gateway.Priced}, "negative": {Output: 1}, "text": {Input: 1, Output: 1},
 		}
 		if diff := cmp.Diff(want, u.Totals); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -1,31 +1,104 @@
 package gateway
 
-import (
-	"errors"
-	"strconv"
+import "wardroom/internal/platform/clock"
 
-	"wardroom/internal/platform/clock"
-)
+// tokenCounts are numbers of tokens by class.
+type tokenCounts struct{ input, output, cacheRead, cacheWrite int64 }
 
-// Upper limits for plausible numbers: a trillion tokens, $100,000 for one model call (mostNanos)
-// and $1,000,000 for a session (mostNanosAll). Larger numbers are treated as absent, so that sums
-// of thousands of numbers do not overflow 64 bits.
-const (
-	mostTokens              = 1_000_000_000_000
-	mostNanos, mostNanosAll = 100_000_000_000_000, 1_000_000_000_000_000
-)
+func (t tokenCounts) sum() int64 { return t.input + t.output + t.cacheRead + t.cacheWrite }
 
-// tokens returns the number as a token count. It returns false if the number is absent or
-// not plausible.
-func (n number) tokens() (int64, bool) {
-	v, ok := n.whole()
-	return v, ok && v >= 0 && v <= mostTokens
+// wireTokens are the token counts in the gateway's objects. There are two fields for the total, because
+// the gateway uses two names for it.
+type wireTokens struct {
+	Input       number `json:"input"`
+	Output      number `json:"output"`
+	CacheRead   number `json:"cacheRead"`
+	CacheWrite  number `json:"cacheWrite"`
+	Total       number `json:"total"`
+	TotalTokens number `json:"totalTokens"`
 }
 
-// tooLarge reports whether the number exceeds mostTokens.
-func (n number) tooLarge() bool {
-	v, err := strconv.ParseFloat(string(n), 64)
-	return (err == nil || errors.Is(err, strconv.ErrRange)) && v > mostTokens
+// counted are the token counts of a wireTokens.
+type counted struct {
+	tokenCounts
+	other int64       // tokens in the total that belong to none of the classes
+	sent  tokenCounts // the counts before they were made to fit the total
+	known bool        // there is a count
+	agree bool        // all numbers are plausible and fit together
+}
+
+// read reads the counts. If their sum exceeds the total, and the input can include as many cached tokens, the
+// provider has counted these twice, and they are subtracted from the input. Cached tokens that still exceed the
+// total are dropped.
+func (w wireTokens) read() counted {
+	c, total := counted{agree: true}, int64(0)
+	read := func(n number, to func(int64)) {
+		v, ok := n.tokens()
+		signed, _ := n.whole()
+		c.known, c.agree = c.known || n != "", c.agree && (ok || n == "") && signed >= 0
+		to(v)
+	}
+	read(w.Input, func(v int64) { c.input = v })
+	read(w.Output, func(v int64) { c.output = v })
+	read(w.CacheRead, func(v int64) { c.cacheRead = v })
+	read(w.CacheWrite, func(v int64) { c.cacheWrite = v })
+	read(w.Total, func(v int64) { total = v })
+	read(w.TotalTokens, func(v int64) { total = max(total, v) })
+	c.sent = c.tokenCounts
+	over := c.sum() - total
+	c.other = max(-over, 0)
+	if total == 0 || over <= 0 {
+		return c
+	}
+	c.agree = false
+	cut := func(n *int64, most int64) {
+		by := min(over, *n, most)
+		*n, over = *n-by, over-by
+	}
+	if twice := min(over, c.cacheRead+c.cacheWrite); c.input >= twice {
+		cut(&c.input, twice)
+	}
+	cut(&c.cacheRead, over)
+	cut(&c.cacheWrite, over)
+	return c
+}
+
+// wireCosts are the gateway's costs of tokens, in dollars.
+type wireCosts struct {
+	Input      number `json:"input"`
+	Output     number `json:"output"`
+	CacheRead  number `json:"cacheRead"`
+	CacheWrite number `json:"cacheWrite"`
+	Total      number `json:"total"`
+}
+
+// of returns the cost of tokens in nano-dollars, or false if the gateway sent none. If counts were
+// reduced, or if there is no total, it is the sum of the costs by class, each reduced like its count.
+func (w wireCosts) of(t counted) (nanos int64, ok bool) {
+	total, err := w.Total.nanos()
+	if t.sent == t.tokenCounts && err == nil {
+		return total, true
+	}
+	for _, class := range []struct {
+		cost     number
+		is, sent int64
+	}{
+		{w.Input, t.input, t.sent.input}, {w.Output, t.output, t.sent.output},
+		{w.CacheRead, t.cacheRead, t.sent.cacheRead}, {w.CacheWrite, t.cacheWrite, t.sent.cacheWrite},
+	} {
+		cost, err := class.cost.nanos()
+		if err != nil || cost > mostNanosAll {
+			continue
+		}
+		if class.sent > class.is {
+			cost = int64(float64(cost) / float64(class.sent) * float64(class.is))
+		}
+		nanos, ok = nanos+cost, true
+	}
+	if !ok || nanos == 0 {
+		return total, err == nil
+	}
+	return nanos, true
 }
 
 // TranscriptUsage is the total usage of one transcript, by model.
@@ -41,7 +114,8 @@ type TranscriptUsage struct {
 type ModelTotals struct {
 	Provider, Model string
 	Totals
-	Other int64 // tokens in the gateway's total that belong to none of the four classes
+	Other     int64 // tokens in the gateway's total that belong to none of the four classes
+	Estimated bool  // as in Usage
 }
 
 // usageDetail is the part of a sessions.usage row that gives the usage for each model.
@@ -69,13 +143,11 @@ func (c *Client) transcript(key, id, agentID word, d usageDetail) (TranscriptUsa
 			return t, false
 		}
 		totals, ok := m.Totals.totals()
-		if !ok || m.Totals.Total.tooLarge() {
+		if !ok || m.Totals.TotalTokens.tooLarge() {
 			return t, false
 		}
-		other := max(m.Totals.Total.count()-totals.Input-totals.Output-totals.CacheRead-totals.CacheWrite, 0)
-		t.Models = append(t.Models, ModelTotals{
-			Provider: c.secrets.line(string(m.Provider)), Model: c.secrets.line(string(m.Model)), Totals: totals, Other: other,
-		})
+		totals.Provider, totals.Model = c.secrets.line(string(m.Provider)), c.secrets.line(string(m.Model))
+		t.Models = append(t.Models, totals)
 	}
 	return t, true
 }

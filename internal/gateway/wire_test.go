@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/plaintext"
 )
 
@@ -48,20 +49,53 @@ func TestNanos(t *testing.T) {
 	}
 }
 
+// A runtime whose times have fractions or other forms must not lose sessions and runs, and no client may show
+// a year that cannot be.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`1795161387199`: "2026-11-20T07:56:27.199Z", `1795161387199.9`: "2026-11-20T07:56:27.199Z", `1.795161387199e12`: "2026-11-20T07:56:27.199Z",
+		`"1795161387199"`: "2026-11-20T07:56:27.199Z", `946684800000`: "2000-01-01T00:00:00.000Z", `4102444799999.5`: "2099-12-31T23:59:59.999Z",
+		`946684799999.9`: "", `4102444800000`: "", `1795161387`: "", `0`: "", `-1795161387199`: "", `1e300`: "", `1e999`: "", `null`: "", `"soon"`: "", `"-"`: "", `"0x1"`: "", `{}`: "", `[1]`: "",
+	} {
+		var n number
+		if err := json.Unmarshal([]byte(text), &n); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if at := n.timeOrNil(); at != nil {
+			got = at.Format(clock.Layout)
+		}
+		if got != want {
+			t.Errorf("%s is %q, want %q", text, got, want)
+		}
+	}
+}
+
 // Usage has two formats; a missing price is not a price of zero.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"total":15,"cost":{"total":0.5}}`: `{"Input":1,"Output":2,"CacheRead":3,"CacheWrite":4,"Other":5,"CostNanoUSD":500000000}`,
 		`{"input":1,"output":2,"totalTokens":3,"cost":{"total":0}}`:                           `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
-		`{"input":9223372036854775807,"output":2}`:                                            `null`,
-		`{"input":1,"output":2,"total":1e300}`:                                                `null`,
-		`{"input":1,"output":2,"cost":{"total":100001}}`:                                      `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
+		// Numbers that are not plausible, negative or contradictory: what remains is kept, and marked.
+		`{"input":9223372036854775807,"output":2}`:          `{"Input":0,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null,"Estimated":true}`,
+		`{"input":1,"output":2,"total":1e300}`:              `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null,"Estimated":true}`,
+		`{"input":-500,"output":100,"cost":{"total":0.25}}`: `{"Input":0,"Output":100,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":250000000,"Estimated":true}`,
+		`{"input":9000,"output":200,"cacheRead":8000,"totalTokens":9200,"cost":{"input":0.009,"output":0.001,"cacheRead":0.0008,"total":0.0108}}`: `{"Input":1000,"Output":200,"CacheRead":8000,"CacheWrite":0,"Other":0,"CostNanoUSD":2800000,"Estimated":true}`,
+		`{"input":9000,"output":200,"cacheRead":8000,"totalTokens":9200,"cost":{"total":0.0108}}`:                                                 `{"Input":1000,"Output":200,"CacheRead":8000,"CacheWrite":0,"Other":0,"CostNanoUSD":10800000,"Estimated":true}`,
+		`{"input":100,"output":50,"cacheRead":900,"cacheWrite":9,"total":150}`:                                                                    `{"Input":100,"Output":50,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null,"Estimated":true}`,
+		`{"input":100,"output":50,"cacheRead":900,"total":1030}`:                                                                                  `{"Input":80,"Output":50,"CacheRead":900,"CacheWrite":0,"Other":0,"CostNanoUSD":null,"Estimated":true}`,
+		// Other forms of numbers.
+		`{"input":10.9,"output":1e2,"totalTokens":"110","cost":{"total":"2.5e-1"}}`: `{"Input":10,"Output":100,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":250000000}`,
+		`{"input":1,"cost":{"input":0.1,"output":0.2}}`:                             `{"Input":1,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":300000000}`,
+		`{"cost":{"total":0.5}}`:                                                    `{"Input":0,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":500000000}`,
+		`{"input":1,"output":2,"cost":{"total":100001}}`:                            `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
 		`{"input":1}`:                         `{"Input":1,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
 		`{"input":1,"cost":{"total":null}}`:   `{"Input":1,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
 		`{"input":1,"cost":{"total":-1}}`:     `{"Input":1,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
 		`{"input":1,"cost":"much"}`:           `{"Input":1,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
-		`{"input":-5,"output":"7","total":4}`: `{"Input":0,"Output":0,"CacheRead":0,"CacheWrite":0,"Other":4,"CostNanoUSD":null}`,
+		`{"input":-5,"output":"7","total":4}`: `{"Input":0,"Output":7,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null,"Estimated":true}`,
 		`{}`:                                  `null`,
 		`null`:                                `null`,
 	} {

@@ -193,21 +193,13 @@ func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	return out, nil
 }
 
-// runOf converts a gateway.JobRun to a Run. It computes a missing start or end time from the
-// duration.
+// runOf converts a gateway.JobRun to a Run.
 func runOf(r gateway.JobRun) Run {
-	out := Run{
+	return Run{
 		JobID: r.JobID, RunID: r.RunID, SessionKey: r.SessionKey, Status: r.Status, Error: r.Error, Summary: r.Summary,
 		Manual: strings.HasPrefix(r.RunID, "manual:"), StartedAt: r.RanAt, EndedAt: r.EndedAt,
 		undelivered: r.Undelivered,
 	}
-	switch {
-	case out.StartedAt.IsZero():
-		out.StartedAt = clock.At(out.EndedAt.Add(-r.Took))
-	case out.EndedAt.IsZero():
-		out.EndedAt = clock.At(out.StartedAt.Add(r.Took))
-	}
-	return out
 }
 
 // began returns the start time of the last scheduled run of each job.

@@ -18,7 +18,7 @@ CREATE TABLE archive_sessions (
 	started_at    TIMESTAMP, -- start of the last run
 	ended_at      TIMESTAMP, -- end of the last run
 	last_at       TIMESTAMP NOT NULL, -- last activity
-	version       BIGINT NOT NULL, -- last change in milliseconds since 1970, by the runtime's clock
+	version       BIGINT NOT NULL, -- identifies the state of the transcript
 	as_of         TIMESTAMP NOT NULL, -- when the runtime last reported it; while it is present, archive_state has the time
 	present       BOOLEAN NOT NULL, -- whether the runtime still has it
 	ended         TEXT NOT NULL, -- rests, finished, deleted or reset; empty before it is archived
