@@ -97,7 +97,7 @@ func boardChanges(ctx context.Context, q db.Queryer, since time.Time) ([]time.Ti
 // usagePart converts the usage that the runtime reported for a run to a usage.Part.
 func usagePart(u gateway.Usage) usage.Part {
 	p := usage.Part{
-		Provider: u.Provider, Model: u.Model,
+		Provider: u.Provider, Model: u.Model, Estimated: u.Estimated,
 		Tokens: usage.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Other: u.Other},
 	}
 	if u.CostNanoUSD != nil {

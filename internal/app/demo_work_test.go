@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -17,7 +18,9 @@ import (
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/inbox"
 	"wardroom/internal/limit"
+	"wardroom/internal/platform/money"
 	"wardroom/internal/receipt"
+	sessions "wardroom/internal/session"
 	"wardroom/internal/task"
 	"wardroom/internal/transcript"
 )
@@ -26,6 +29,7 @@ import (
 type visitor struct {
 	caller
 
+	demo *app.Demo
 	keys map[string]string
 }
 
@@ -35,7 +39,7 @@ func visit(t *testing.T) visitor {
 	s, owner := serveDemo(t, d)
 	t.Cleanup(s.stop)
 	s.connected()
-	v := visitor{owner, map[string]string{}}
+	v := visitor{owner, d, map[string]string{}}
 	for _, c := range boardOf(t, d) {
 		v.keys[c.Title] = c.Key
 	}
@@ -133,6 +137,49 @@ func TestDemoWorksOnTask(t *testing.T) {
 	}
 	if approved := decode[task.Task](v.post("/api/v1/tasks/"+key+"/approve", nil).want(http.StatusOK)); approved.Status != task.Done {
 		t.Errorf("approved, it is %s", approved.Status)
+	}
+}
+
+// The cost of runs that overlap must be that of all their model calls as soon as they have ended: the same in the task,
+// in its session, in Spend and in the runtime.
+func TestDemoOverlappingRuns(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 15 s")
+	}
+	v := visit(t)
+	keys := []string{v.keys["Write the brief for shared workspaces"], v.keys["Restore a backup to a new machine"], v.handed("cmo", "Translate the home page").Key}
+	for _, key := range keys {
+		v.post("/api/v1/tasks/"+key+"/dispatch", dispatch.New{}).want(http.StatusAccepted)
+	}
+	for _, key := range keys {
+		session := strings.ToLower(v.becomes(key, task.Ended).Dispatch.SessionKey)
+		var said string
+		waitFor(t, "the cost of "+key, func() bool { // the totals would mend it only after minutes
+			used, err := v.demo.App.Gateway.Usage(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			costs := map[string]*money.Nano{"the runtime": new(money.Nano(used.Totals[session].CostNanoUSD))}
+			for _, g := range v.usage("group=session").Groups {
+				if g.Key != nil && *g.Key == session {
+					costs["Spend"] = g.CostUSD
+				}
+			}
+			if a := v.get("/api/v1/agentrt/sessions/" + url.PathEscape(session)); a.status == http.StatusOK {
+				costs["the session"] = decode[sessions.Session](a).CostUSD
+			}
+			for _, g := range v.usage("group=task").Groups {
+				if g.Key != nil && *g.Key == key {
+					costs["the task in Spend"] = g.CostUSD
+				}
+			}
+			costs["the task"] = decode[task.Task](v.get("/api/v1/tasks/" + key).want(http.StatusOK)).CostUSD
+			said = fmt.Sprint(costs)
+			same := func(a, b string) bool { return costs[a] != nil && costs[b] != nil && *costs[a] == *costs[b] }
+			return same("the runtime", "Spend") && same("the runtime", "the session") && same("the task", "the task in Spend") && *costs["the task"] >= *costs["Spend"]
+		})
+		t.Log(key, said)
 	}
 }
 

@@ -3,7 +3,6 @@ package mirror
 import (
 	"slices"
 	"sync"
-	"time"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
@@ -119,6 +118,6 @@ func (s *Sessions) PutBack(skipped []gateway.Session) {
 // LedgerTotals holds a transcript's totals according to the usage ledger.
 type LedgerTotals struct {
 	gateway.Totals
-	Version time.Time // the last change of the session up to which the ledger is complete
-	Copied  bool      // the transcript started as a copy, so the runtime counts more than the ledger
+	Version int64 // the gateway.Session.Version up to which the ledger is complete
+	Copied  bool  // the transcript started as a copy, so the runtime counts more than the ledger
 }

@@ -6,14 +6,14 @@ CREATE TABLE usage_ledger (
 	run_id      TEXT NOT NULL, -- from the runtime; Wardroom's own for rows that are not runs
 	provider    TEXT NOT NULL,
 	model       TEXT NOT NULL,
-	kind        TEXT NOT NULL, -- run; reconciled: corrects the sum to the runtime's total; priced: adds a missing price
+	kind        TEXT NOT NULL, -- run; answered: a run whose transcript replaces it; reconciled: corrects the sum to the runtime's total; priced: adds a missing price
 	at          BIGINT NOT NULL, -- end of the run in milliseconds since 1970, which periods use on both engines
 	started_at  TIMESTAMP,
 	ended_at    TIMESTAMP NOT NULL,
 	noted_at    TIMESTAMP NOT NULL,
 	agent_id    TEXT NOT NULL,
 	session_key TEXT NOT NULL,
-	session_id  TEXT NOT NULL, -- of the transcript; empty until known, and the only column that changes
+	session_id  TEXT NOT NULL, -- of the transcript; empty until known, and the only column that changes in other rows than answered
 	source      TEXT NOT NULL, -- human, schedule, heartbeat, sub_agent, standup, task or unknown
 	job_id      TEXT NOT NULL,
 	task_key    TEXT NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE usage_ledger (
 	cost_nano   BIGINT, -- nano-dollars; null without a price
 	price       TEXT NOT NULL, -- runtime, estimated or unpriced
 	price_table BIGINT, -- version in usage_prices that the estimate used
-	runs        BIGINT NOT NULL, -- 1 for a run, 0 for the other kinds
+	runs        BIGINT NOT NULL, -- 1 for a run and an answered one, 0 for the other kinds
 	unpriced    BIGINT NOT NULL, -- 1 without a price, negative for a row that adds missing prices
 	PRIMARY KEY (run_id, provider, model)
 );
@@ -41,7 +41,7 @@ CREATE TABLE usage_transcripts (
 	session_key TEXT NOT NULL,
 	agent_id    TEXT NOT NULL,
 	seq         BIGINT NOT NULL, -- last message whose run is in the ledger, or that belongs to no run
-	version     BIGINT NOT NULL -- last change of the session that was read, in milliseconds since 1970
+	version     BIGINT NOT NULL -- state of the session that was read; see gateway.Session.Version
 );
 
 -- The runtime's last totals for each transcript.

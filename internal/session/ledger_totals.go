@@ -31,13 +31,17 @@ func (r *reader) applyLedgerTotals(ctx context.Context) {
 	m.mu.Lock()
 	due := m.noted && r.s.Noted != nil
 	m.noted = false
-	wanted := map[string]version{}
+	type state struct {
+		of         version
+		transcript int64 // see gateway.Session.Version
+	}
+	wanted := map[string]state{}
 	var transcripts []string
 	for key, k := range m.rows {
 		v := versionOf(&k.Session)
 		was, counted := m.totals[key]
 		if due && !k.Active && k.ID != "" && was.of != v && (counted || !r.initial[key]) {
-			wanted[key] = v
+			wanted[key] = state{v, k.Version()}
 			transcripts = append(transcripts, k.ID)
 		}
 	}
@@ -54,10 +58,11 @@ func (r *reader) applyLedgerTotals(ctx context.Context) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, v := range wanted {
+	for key, w := range wanted {
+		v := w.of
 		n, ok := noted[v.id]
 		was := m.totals[key]
-		if !ok || n.Copied || n.Version.Before(v.updated.Time) || was.of.id == v.id && !covers(n.Totals, was.Totals) {
+		if !ok || n.Copied || n.Version != w.transcript || was.of.id == v.id && !covers(n.Totals, was.Totals) {
 			continue
 		}
 		if k := m.rows[key]; k != nil && versionOf(&k.Session) == v {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,8 +21,8 @@ func TestCostsRightAfterARun(t *testing.T) {
 	later := began.Add(time.Hour)
 	var mu sync.Mutex // the mirror reads the ledger at any time
 	ledger := map[string]mirror.LedgerTotals{}
-	of := func(nanos int64, input int64, version time.Time) mirror.LedgerTotals {
-		return mirror.LedgerTotals{Totals: gateway.Totals{Input: input, CostNanoUSD: nanos, Pricing: gateway.Priced}, Version: version}
+	of := func(nanos int64, input int64) mirror.LedgerTotals {
+		return mirror.LedgerTotals{Totals: gateway.Totals{Input: input, CostNanoUSD: nanos, Pricing: gateway.Priced}}
 	}
 	costs := func(t *testing.T, s *Service, want ...money.Nano) {
 		t.Helper()
@@ -57,7 +58,13 @@ func TestCostsRightAfterARun(t *testing.T) {
 		time.Sleep(pause)
 		costs(t, s, -1, -1, -1)
 	}
-	note := func(s *Service, key string, n mirror.LedgerTotals) {
+	// note puts totals into the ledger, for the session as it is now or, if stale, as it was before.
+	note := func(s *Service, r *runtime, key string, n mirror.LedgerTotals, stale bool) {
+		for i := range r.rows {
+			if r.rows[i].ID == key && !stale {
+				n.Version = r.rows[i].Version()
+			}
+		}
 		mu.Lock()
 		ledger[key] = n
 		mu.Unlock()
@@ -67,16 +74,16 @@ func TestCostsRightAfterARun(t *testing.T) {
 	t.Run("at once, and the runtime's own change nothing", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			begin(t, s, r)
-			note(s, "main", of(1_000_000_007, 12, later))
-			note(s, "new", of(3, 4, later))
+			note(s, r, "main", of(1_000_000_007, 12), false)
+			note(s, r, "new", of(3, 4), false)
 			costs(t, s, 1_000_000_007, 3, -1)
 			time.Sleep(30 * time.Second) // the runtime returns cached totals
 			costs(t, s, 1_000_000_007, 3, -1)
 			asked := r.count("usage")
 			r.change("", func() {
 				r.usage = priced(1_000_000_008, "main", "new", "uncounted") // with a rounding difference
-				r.usage.Totals["agent:cto:main"] = of(1_000_000_008, 12, later).Totals
-				r.usage.Totals["agent:cto:new"] = of(3, 4, later).Totals
+				r.usage.Totals["agent:cto:main"] = of(1_000_000_008, 12).Totals
+				r.usage.Totals["agent:cto:new"] = of(3, 4).Totals
 				r.usage.At = clock.At(later.Add(time.Second))
 			})
 			time.Sleep(staleInterval + pause)
@@ -89,7 +96,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 	t.Run("and the runtime's own count when they differ", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			begin(t, s, r)
-			note(s, "main", of(7, 12, later))
+			note(s, r, "main", of(7, 12), false)
 			costs(t, s, 7, -1, -1)
 			r.change("", func() {
 				r.usage = priced(9, "main")
@@ -99,15 +106,17 @@ func TestCostsRightAfterARun(t *testing.T) {
 			costs(t, s, 9, -1, -1)
 		})
 	})
+	copied := of(7, 12)
+	copied.Copied = true
 	for name, n := range map[string]mirror.LedgerTotals{
-		"not what was read before the run ended": of(7, 12, later.Add(-time.Millisecond)),
-		"not less than the runtime has counted":  of(7, 6, later),
-		"not without what was copied":            {Totals: of(7, 12, later).Totals, Version: later, Copied: true},
+		"not what was read before the run ended": of(7, 12),
+		"not less than the runtime has counted":  of(7, 6),
+		"not without what was copied":            copied,
 	} {
 		t.Run(name, func(t *testing.T) {
 			mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 				begin(t, s, r)
-				note(s, "main", n)
+				note(s, r, "main", n, strings.HasSuffix(name, "ended"))
 				costs(t, s, -1, -1, -1)
 			})
 		})
@@ -115,7 +124,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 	t.Run("not of a session whose beginning the ledger may lack", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			begin(t, s, r)
-			note(s, "uncounted", of(7, 12, later))
+			note(s, r, "uncounted", of(7, 12), false)
 			costs(t, s, -1, -1, -1)
 		})
 	})
@@ -124,7 +133,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 			begin(t, s, r)
 			r.change("sessions.changed", func() { r.rows[0].Active = true })
 			costs(t, s, -1, -1, -1)
-			note(s, "main", of(7, 12, later))
+			note(s, r, "main", of(7, 12), false)
 			costs(t, s, -1, -1, -1)
 		})
 	})

@@ -165,6 +165,7 @@ func TestRestartBeforeWait(t *testing.T) {
 		s, err := o.client.Start(ctx, q)
 		once.Do(func() {
 			made := o.client.Connections()
+			wait(t, "the run", func() bool { return o.runtime.Asked("cto") == 1 }) // it has begun with the delay
 			o.runtime.Delay("cto", 0)
 			o.runtime.Restart(0)
 			wait(t, "the next connection", func() bool { return o.client.Connections() > made })

@@ -172,14 +172,13 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 const ledgerCost = `(SELECT CASE WHEN SUM(l.unpriced) = 0 THEN CAST(SUM(l.cost_nano) AS BIGINT) END
 	FROM usage_ledger l WHERE l.run_id IN (q.run_id, 'priced:' || q.run_id))`
 
-// loadCost sets the standup's cost to the total cost of its ended runs. If a run did not
-// report its cost, the cost is taken from the usage ledger. Runs that the runtime did not
-// accept are ignored.
+// loadCost sets the standup's cost to the total cost of its ended runs. It is taken from the usage ledger,
+// or from a run's answer if the ledger has no cost for it. Runs that the runtime did not accept are ignored.
 func (s *Standup) loadCost(ctx context.Context, q db.Queryer) error {
 	var sum sql.NullInt64
 	err := q.QueryRow(ctx, `
 		SELECT COUNT(*) FILTER (WHERE cost IS NULL AND accepted AND state <> 'open'), CAST(SUM(cost) AS BIGINT)
-		FROM (SELECT q.accepted, q.state, COALESCE(q.cost_nano, `+ledgerCost+`) AS cost FROM standup_questions q WHERE q.standup_id = ?) AS runs`, s.ID).Scan(&s.unpricedRuns, &sum)
+		FROM (SELECT q.accepted, q.state, COALESCE(`+ledgerCost+`, q.cost_nano) AS cost FROM standup_questions q WHERE q.standup_id = ?) AS runs`, s.ID).Scan(&s.unpricedRuns, &sum)
 	if err != nil {
 		return fmt.Errorf("cost: %w", err)
 	}
@@ -197,8 +196,8 @@ const reportColumns = `agent_id, name, status, yesterday, today, blockers, text,
 
 func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, error) {
 	rows, err := q.Query(ctx, `SELECT `+strings.TrimSuffix(reportColumns, "cost_nano")+`
-		COALESCE(r.cost_nano, (SELECT `+ledgerCost+` FROM standup_questions q WHERE q.standup_id = r.standup_id AND q.agent_id = r.agent_id
-			AND q.purpose = 'report' AND q.state IN ('answered', 'timed_out', 'failed') ORDER BY q.number DESC LIMIT 1))
+		COALESCE((SELECT `+ledgerCost+` FROM standup_questions q WHERE q.standup_id = r.standup_id AND q.agent_id = r.agent_id
+			AND q.purpose = 'report' AND q.state IN ('answered', 'timed_out', 'failed') ORDER BY q.number DESC LIMIT 1), r.cost_nano)
 		FROM standup_reports r WHERE standup_id = ? ORDER BY place`, standupID)
 	return db.All(rows, err, func(row db.Row) (Report, error) {
 		var r Report

@@ -29,7 +29,7 @@ func (s *Service) Idle(ctx context.Context) (Idle, error) {
 			return fmt.Errorf("list when agents changed the board: %w", err)
 		}
 		rows, err := q.Query(ctx, `SELECT started_at, at, `+rowAmounts+` FROM usage_ledger
-			WHERE at >= ? AND kind = 'run' AND source IN ('heartbeat', 'schedule')`, idle.From.UnixMilli())
+			WHERE at >= ? AND runs > 0 AND source IN ('heartbeat', 'schedule')`, idle.From.UnixMilli())
 		var total amounts
 		_, err = db.All(rows, err, func(r db.Row) (_ struct{}, err error) {
 			var from *clock.Time

@@ -66,7 +66,7 @@ func (s *SoFar) add(r row) {
 // Going returns the last known usage of all runs in progress.
 func (s *Service) Going(ctx context.Context) (Going, error) {
 	g := Going{SoFar: SoFar{Complete: true}, Runs: []GoingRun{}}
-	rows, err := inProgressRows(ctx, s.DB)
+	rows, err := inProgressRows(ctx, s.DB, "")
 	if err != nil {
 		return g, fmt.Errorf("read the usage of runs in progress: %w", err)
 	}
@@ -121,32 +121,38 @@ func compareCost(a, b *money.Nano) int {
 
 // storeInProgress replaces the stored usage of a transcript's run in progress, and reports whether
 // there was any usage to store. The method note deletes the rows written here if it is called
-// for the same run.
-func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
+// for the same run. If the run's answer is in the ledger, storeInProgress raises it to what has been read, and
+// reports that it has grown.
+func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept, grown bool, err error) {
 	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
 	if err != nil {
-		return false, fmt.Errorf("delete the usage of a run in progress: %w", err)
+		return false, false, fmt.Errorf("delete the usage of a run in progress: %w", err)
 	}
 	known, err := hasRun(ctx, tx, r.RunID, "")
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	of, err := findOriginal(ctx, tx, r)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	if !known && of == "" {
-		if kept, err = s.insertInProgress(ctx, tx, r); err != nil {
-			return false, err
-		}
+	switch {
+	case of != "":
+	case known:
+		grown, err = s.replace(ctx, tx, r, s.credible(ctx, r), Answered)
+	default:
+		kept, err = s.insertInProgress(ctx, tx, r)
+	}
+	if err != nil {
+		return false, false, err
 	}
 	if was == 0 && !kept {
-		return false, nil
+		return false, grown, nil
 	}
 	if err := notifyChanged(ctx, tx); err != nil || !kept {
-		return kept, err
+		return kept, grown, err
 	}
-	return kept, s.grew(ctx, tx, r, true)
+	return kept, grown, s.grew(ctx, tx, r, true)
 }
 
 func (s *Service) insertInProgress(ctx context.Context, tx *db.Tx, r Run) (kept bool, err error) {
@@ -234,16 +240,23 @@ type inProgressRow struct {
 	read    clock.Time
 }
 
-func inProgressRows(ctx context.Context, q db.Queryer) ([]inProgressRow, error) {
+// inProgressRows returns the usage of a run in progress, or of all if runID is empty.
+func inProgressRows(ctx context.Context, q db.Queryer, runID string) ([]inProgressRow, error) {
+	condition, args := ``, []any(nil)
+	if runID != "" {
+		condition, args = `WHERE run_id = ?`, []any{runID}
+	}
 	rows, err := q.Query(ctx, `
 		SELECT run_id, provider, model, read_at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
-			input, output, cache_read, cache_write, other, cost_nano, price
-		FROM usage_going ORDER BY run_id, provider, model`)
+			input, output, cache_read, cache_write, other, cost_nano, price, calls, took
+		FROM usage_going `+condition+` ORDER BY run_id, provider, model`, args...)
 	return db.All(rows, err, func(from db.Row) (r inProgressRow, err error) {
 		t := &r.Tokens
 		var cost *int64
+		var took int64
 		err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.read, &r.started, &r.AgentID, &r.SessionKey, &r.SessionID, &r.Source, &r.JobID, &r.TaskKey, &r.StandupID,
-			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost, &r.price)
+			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost, &r.price, &r.Calls, &took)
+		r.Took = time.Duration(took) * time.Millisecond
 		if cost != nil {
 			r.Cost = costOf(*cost)
 		}

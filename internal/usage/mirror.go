@@ -331,13 +331,6 @@ func (r *reader) trySync(ctx context.Context, row *gateway.Session) (done bool, 
 	return false, nil
 }
 
-func versionOf(row *gateway.Session) int64 {
-	if row.UpdatedAt.IsZero() {
-		return 0
-	}
-	return row.UpdatedAt.UnixMilli()
-}
-
 // due reports whether the session's transcript must be read now.
 func (r *reader) due(row *gateway.Session) bool {
 	if row.ID == "" || row.Key == "" || r.s.Now().Before(r.retryAt[row.ID]) {
@@ -347,5 +340,5 @@ func (r *reader) due(row *gateway.Session) bool {
 		return !r.s.Now().Before(r.nextRead(row))
 	}
 	version, ok := r.seen[row.ID]
-	return !ok || version != versionOf(row)
+	return !ok || version != row.Version()
 }

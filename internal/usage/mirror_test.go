@@ -155,6 +155,9 @@ func count(t *gateway.TranscriptUsage, u *gateway.Usage) {
 	m := &t.Models[i]
 	m.Input, m.Output, m.CacheRead, m.CacheWrite = m.Input+u.Input, m.Output+u.Output, m.CacheRead+u.CacheRead, m.CacheWrite+u.CacheWrite
 	m.Other += u.Other
+	if u.Estimated {
+		m.Estimated, m.Pricing = true, gateway.PartlyPriced
+	}
 	if u.CostNanoUSD != nil {
 		m.CostNanoUSD += *u.CostNanoUSD
 		return
@@ -406,13 +409,13 @@ func TestReconcile(t *testing.T) {
 			p.note(t, Run{RunID: "a", SessionKey: c.Key, SessionID: c.ID, EndedAt: p.now, Parts: []Part{{Provider: "p", Model: "m", Tokens: Tokens{Input: 12, Output: 1}, Cost: costOf(9)}}})
 			p.ask(c, "a", used("m", 10, 2, 5))
 			p.sync(t, true)
-			if s := p.total(t); s.Runs != 1 || s.Corrections != 1 || s.Tokens != (Tokens{10, 2, 3, 2, 1}) || *s.CostUSD != 5 {
+			if s := p.total(t); s.Runs != 1 || s.Corrections != 0 || s.Tokens != (Tokens{10, 2, 3, 2, 1}) || *s.CostUSD != 5 {
 				t.Errorf("%+v", s)
 			}
 			p.sync(t, true)
 			p.restart()
 			p.sync(t, true)
-			if s := p.total(t); s.Corrections != 1 {
+			if s := p.total(t); s.Corrections != 0 {
 				t.Errorf("%+v", s)
 			}
 		})

@@ -32,7 +32,7 @@ func (r *reader) unreconciled(rows map[string]*gateway.Session, counted *gateway
 		row, ok := rows[u.SessionID]
 		if ok {
 			version, read := r.seen[u.SessionID]
-			ok = read && !row.Active && version == versionOf(row) && !row.UpdatedAt.After(counted.At.Time)
+			ok = read && !row.Active && version == row.Version() && !row.UpdatedAt.After(counted.At.Time)
 			// If the list is older than the totals, they may include a run that has not been
 			// read yet.
 			ok = ok && (!u.LastAt.After(row.UpdatedAt.Time) || final(u, counted.At))
@@ -61,9 +61,9 @@ func (r *reader) gone(id string) bool {
 }
 
 // final reports whether a transcript had been unchanged for at least settleTime when its totals
-// were computed.
+// were computed, as far as the runtime says.
 func final(u *gateway.TranscriptUsage, at clock.Time) bool {
-	return !u.LastAt.IsZero() && at.Sub(u.LastAt.Time) >= settleTime
+	return u.LastAt.IsZero() || at.Sub(u.LastAt.Time) >= settleTime
 }
 
 // reconcile adds adjustments to the ledger so that it matches the runtime's totals for a transcript.
@@ -155,8 +155,12 @@ func (s *Service) reconcileModel(ctx context.Context, tx *db.Tx, base row, m gat
 		return insert(ctx, tx, r, s.Now())
 	}
 	missing := base
+	missing.Estimated = m.Estimated
 	missing.Tokens = is.tokens.minus(has.tokens)
 	cost := is.cost - has.cost
+	if m.Estimated { // like what the ledger has of these calls
+		cost -= has.estimated
+	}
 	if m.Pricing == gateway.Unpriced || missing.Tokens == (Tokens{}) && cost > -same && cost < same {
 		cost = 0
 	}

@@ -68,8 +68,10 @@ func eachSum(format string) string {
 var (
 	sumColumns = eachSum("%[1]s")
 	rowAmounts = eachSum("%[2]s AS %[1]s")
-	addedUp    = eachSum("CAST(COALESCE(SUM(%[1]s), 0) AS BIGINT) AS %[1]s")
-	addRollup  = eachSum("%[1]s = usage_rollup.%[1]s + excluded.%[1]s")
+	// negatedAmounts is for rows that are removed.
+	negatedAmounts = eachSum("-(%[2]s) AS %[1]s")
+	addedUp        = eachSum("CAST(COALESCE(SUM(%[1]s), 0) AS BIGINT) AS %[1]s")
+	addRollup      = eachSum("%[1]s = usage_rollup.%[1]s + excluded.%[1]s")
 )
 
 // pointers returns the scan targets for the columns listed in sums.
@@ -109,8 +111,9 @@ func ofTranscript(sessionID string) rollupKey {
 	return rollupKey{dimension: byTranscript, span: spanAll, name: sessionID}
 }
 
-// addToRollup sums up the ledger rows that match an SQL condition and adds the sums to each of the given roll-up rows.
-func addToRollup(ctx context.Context, tx *db.Tx, keys []rollupKey, condition string, of ...any) error {
+// addToRollup sums up the given amounts of the ledger rows that match an SQL condition, and adds the sums to each of the
+// given roll-up rows.
+func addToRollup(ctx context.Context, tx *db.Tx, keys []rollupKey, amounts, condition string, of ...any) error {
 	values := strings.Repeat(", (?, ?, ?, ?)", len(keys)-1)
 	args := make([]any, 0, 4*len(keys)+len(of))
 	for _, k := range keys {
@@ -118,7 +121,7 @@ func addToRollup(ctx context.Context, tx *db.Tx, keys []rollupKey, condition str
 	}
 	_, err := tx.Exec(ctx, `
 		WITH keys (dimension, span, start, name) AS (VALUES (CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT))`+values+`),
-		used AS (SELECT `+addedUp+` FROM (SELECT `+rowAmounts+` FROM usage_ledger WHERE `+condition+`) AS entries)
+		used AS (SELECT `+addedUp+` FROM (SELECT `+amounts+` FROM usage_ledger WHERE `+condition+`) AS entries)
 		INSERT INTO usage_rollup (dimension, span, start, name, `+sumColumns+`)
 		SELECT keys.dimension, keys.span, keys.start, keys.name, `+sumColumns+` FROM keys CROSS JOIN used WHERE TRUE
 		ON CONFLICT (dimension, span, start, name) DO UPDATE SET `+addRollup, append(args, of...)...)
@@ -158,7 +161,7 @@ func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]m
 			var a amounts
 			err = r.Scan(append([]any{&id, &version, &copied}, a.pointers()...)...)
 			if used := a.sums(); used.Runs+used.Corrections > 0 {
-				by[id] = mirror.LedgerTotals{Totals: used.totals(), Version: time.UnixMilli(version), Copied: copied}
+				by[id] = mirror.LedgerTotals{Totals: used.totals(), Version: version, Copied: copied}
 			}
 			return id, err
 		})

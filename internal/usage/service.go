@@ -70,13 +70,13 @@ type Service struct {
 // topic names the database notification about changes to the ledger; ledger names its row in usage_state.
 const topic, ledger = "usage", "ledger"
 
-// Note adds the usage of a run to the ledger, in the caller's transaction, and reports
-// whether the run was new. Each run is counted only once; later calls for the same run
-// have no effect. A run without usage is not added. Note does not record an event,
-// because the caller's own event about the task announces the change.
+// Note adds the usage in a run's answer to the ledger, in the caller's transaction, and reports
+// whether the run was new. Later calls for the same run have no effect, and its transcript replaces
+// the usage as soon as it has been read. A run without usage is not added. Note does not record an
+// event, because the caller's own event about the task announces the change.
 func (s *Service) Note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	r.attribute(trigger{asked: true})
-	isNew, err := s.note(ctx, tx, r)
+	isNew, err := s.note(ctx, tx, r, Answered)
 	if isNew {
 		_, err = s.spent(ctx, tx, r.TaskKey)
 	}
@@ -117,72 +117,132 @@ func (s *Service) recordSpent(ctx context.Context, tx *db.Tx, keys []string) err
 	return err
 }
 
-func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
-	if r.RunID == "" || r.EndedAt.IsZero() {
-		return false, errors.New("note usage: the run has no ID or no end time")
+// note adds a run to the ledger, and reports whether that changed its tokens or its cost. A run that is
+// in the ledger already stays as it is, unless it was Answered and this is its transcript.
+func (s *Service) note(ctx context.Context, tx *db.Tx, r Run, kind Kind) (bool, error) {
+	if r.RunID == "" {
+		return false, errors.New("note usage: the run has no ID")
 	}
-	used := r.used(func(p Part) bool {
+	// A day that has not come must not get the cost of a run that has ended.
+	if now := s.Now(); r.EndedAt.IsZero() || r.EndedAt.After(now.Add(maxAhead)) {
+		r.EndedAt = now
+	}
+	used := s.credible(ctx, r)
+	if len(used) == 0 {
+		return false, nil
+	}
+	known, err := hasRun(ctx, tx, r.RunID, r.SessionID)
+	if err != nil || known && kind == Answered {
+		return false, err
+	}
+	if known {
+		return s.replace(ctx, tx, r, used, kind)
+	}
+	if kind == Answered && !slices.ContainsFunc(used, func(p Part) bool { return p.Calls > 0 }) {
+		if used, err = atLeastInProgress(ctx, tx, r, used); err != nil {
+			return false, fmt.Errorf("note usage: read the usage of a run in progress: %w", err)
+		}
+	}
+	return true, s.write(ctx, tx, r, used, kind)
+}
+
+// maxAhead is by how much the runtime's clock can be ahead of Wardroom's.
+const maxAhead = 24 * time.Hour
+
+// credible returns the parts of a run that used something.
+func (s *Service) credible(ctx context.Context, r Run) []Part {
+	return r.used(func(p Part) bool {
 		if !plausible(p.Tokens, p.Cost) {
 			s.Log.WarnContext(ctx, "ignored implausible usage of a run", "run", r.RunID, "model", p.Model)
 			return false
 		}
 		return p.Tokens != (Tokens{}) || p.Cost != nil && *p.Cost != 0
 	})
-	if len(used) == 0 {
-		return false, nil
-	}
-	known, err := hasRun(ctx, tx, r.RunID, r.SessionID)
-	if err != nil || known {
+}
+
+// replace replaces the usage in a run's answer by that in its transcript, if the answer is all that the
+// ledger has. It keeps a larger answer if the transcript is not complete. It reports whether tokens or cost
+// have changed.
+func (s *Service) replace(ctx context.Context, tx *db.Tx, r Run, used []Part, kind Kind) (bool, error) {
+	was, err := answered(ctx, tx, r.RunID)
+	if err != nil || len(was) == 0 || len(used) == 0 {
 		return false, err
 	}
-	if !slices.ContainsFunc(used, func(p Part) bool { return p.Calls > 0 }) {
-		if err := fillLengths(ctx, tx, r, used); err != nil {
-			return false, fmt.Errorf("note usage: read the length of a run in progress: %w", err)
+	parts := make([]Part, 0, len(was))
+	for _, o := range was {
+		if o.kind == Answered {
+			parts = append(parts, o.Part)
 		}
 	}
-	for _, p := range used {
-		of := row{Run: r, Part: p, kind: OfRun, at: r.EndedAt.UnixMilli(), runs: 1}
-		if err := s.price(ctx, tx, &of); err != nil {
+	if (r.Partial || kind == Answered) && tokens(used) < tokens(parts) {
+		return false, nil
+	}
+	same := slices.EqualFunc(parts, used, func(a, b Part) bool {
+		return a.Provider == b.Provider && a.Model == b.Model && a.Tokens == b.Tokens && compareCost(a.Cost, b.Cost) == 0
+	})
+	if same && kind == Answered {
+		return false, nil
+	}
+	for _, o := range was {
+		if err := remove(ctx, tx, o); err != nil {
 			return false, err
 		}
+	}
+	o := was[0].Run
+	r.AgentID, r.Source, r.JobID, r.TaskKey, r.StandupID = o.AgentID, o.Source, o.JobID, o.TaskKey, o.StandupID
+	return !same, s.write(ctx, tx, r, used, kind)
+}
+
+// write adds the parts of a run to the ledger.
+func (s *Service) write(ctx context.Context, tx *db.Tx, r Run, used []Part, kind Kind) error {
+	for _, p := range used {
+		of := row{Run: r, Part: p, kind: kind, at: r.EndedAt.UnixMilli(), runs: 1}
+		if err := s.price(ctx, tx, &of); err != nil {
+			return err
+		}
 		if err := insert(ctx, tx, of, s.Now()); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = ?`, r.RunID); err != nil {
-		return false, fmt.Errorf("note usage: delete the usage of a run in progress: %w", err)
+		return fmt.Errorf("note usage: delete the usage of a run in progress: %w", err)
 	}
 	if err := recordGrowth(ctx, tx, len(used)); err != nil {
-		return false, err
+		return err
 	}
-	return true, s.grew(ctx, tx, r, false)
+	return s.grew(ctx, tx, r, false)
 }
 
-// fillLengths adds the calls and the time of each part of a run that a feature notes, as they were read while
-// the run was in progress. What was not read, and what belongs to no part, is added to the last part.
-func fillLengths(ctx context.Context, tx *db.Tx, r Run, used []Part) error {
-	rows, err := tx.Query(ctx, `SELECT provider, model, calls, took FROM usage_going WHERE run_id = ?`, r.RunID)
-	read, err := db.All(rows, err, func(from db.Row) (p Part, err error) {
-		var took int64
-		err = from.Scan(&p.Provider, &p.Model, &p.Calls, &took)
-		p.Took = time.Duration(took) * time.Millisecond
-		return p, err
-	})
-	last, all := &used[len(used)-1], time.Duration(0)
+// atLeastInProgress returns the usage of a run that has ended: that in its answer or, if it is larger, that
+// which was read while the run was in progress. It adds the calls and the time of each part, as they were read
+// then. What was not read, and what belongs to no part, is added to the last part.
+func atLeastInProgress(ctx context.Context, tx *db.Tx, r Run, used []Part) ([]Part, error) {
+	all, err := inProgressRows(ctx, tx, r.RunID)
+	read := make([]Part, len(all))
+	for i, p := range all {
+		read[i], read[i].Estimated = p.Part, p.price == estimated
+	}
+	if tokens(read) > tokens(used) {
+		used = slices.Clone(read)
+		for i := range used {
+			used[i].Calls, used[i].Took = 0, 0
+		}
+	}
+	last, took := &used[len(used)-1], time.Duration(0)
 	for _, p := range read {
 		to := last
 		if i := slices.IndexFunc(used, func(u Part) bool { return u.Provider == p.Provider && u.Model == p.Model }); i >= 0 {
 			to = &used[i]
 		}
-		to.Calls, to.Took, all = to.Calls+p.Calls, to.Took+p.Took, all+p.Took
+		to.Calls, to.Took, took = to.Calls+p.Calls, to.Took+p.Took, took+p.Took
 	}
 	if !r.StartedAt.IsZero() {
-		last.Took = max(last.Took+r.EndedAt.Sub(r.StartedAt)-all, 0)
+		last.Took = max(last.Took+r.EndedAt.Sub(r.StartedAt)-took, 0)
 	}
 	for i := range used {
 		used[i].Calls = max(used[i].Calls, 1)
 	}
-	return err
+	return used, err
 }
 
 func (s *Service) grew(ctx context.Context, tx *db.Tx, r Run, inProgress bool) error {
@@ -195,10 +255,10 @@ func (s *Service) grew(ctx context.Context, tx *db.Tx, r Run, inProgress bool) e
 	return nil
 }
 
-// price sets the source of a row's cost, and estimates the cost if the runtime reported
-// none.
+// price sets the source of a row's cost, and estimates the cost if the runtime reported none or one that
+// its other numbers contradict.
 func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
-	if r.Cost != nil {
+	if r.Cost != nil && !r.Estimated {
 		r.price = byRuntime
 		return nil
 	}
@@ -208,6 +268,10 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	}
 	if cost, ok := prices.estimate(r.Provider, r.Model, r.Tokens, time.UnixMilli(r.at)); ok && plausible(r.Tokens, &cost) {
 		r.Cost, r.price, r.table = &cost, estimated, &prices.Version
+		return nil
+	}
+	if r.Cost != nil {
+		r.price = estimated
 		return nil
 	}
 	r.price, r.unpriced = unpriced, 1

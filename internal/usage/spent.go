@@ -139,7 +139,7 @@ const (
 func (s *Service) RunsOver(ctx context.Context, q db.Queryer, of Scope, since time.Time, by Quantity, amount int64) (n int, err error) {
 	condition, args := of.condition()
 	args = append(append([]any{since.UnixMilli()}, args...), amount)
-	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT run_id FROM usage_ledger WHERE at >= ? AND kind = 'run' AND `+condition+`
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT run_id FROM usage_ledger WHERE at >= ? AND runs > 0 AND `+condition+`
 		GROUP BY run_id HAVING `+string(by)+` >= ?) AS runs`, args...).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count runs: %w", err)

@@ -17,6 +17,7 @@ type Kind string
 // Kinds of ledger rows.
 const (
 	OfRun      Kind = "run"
+	Answered   Kind = "answered"   // a run as its answer reports it, until its transcript has been read
 	Reconciled Kind = "reconciled" // an adjustment that makes the ledger match the runtime's totals
 	Priced     Kind = "priced"     // a later estimate for a row without a price
 )
@@ -67,7 +68,36 @@ func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("write usage of run %s: %w", r.RunID, err)
 	}
-	return addToRollup(ctx, tx, r.rollupKeys(), `run_id = ? AND provider = ? AND model = ?`, r.RunID, r.Provider, r.Model)
+	return addToRollup(ctx, tx, r.rollupKeys(), rowAmounts, oneRow, r.RunID, r.Provider, r.Model)
+}
+
+// oneRow is the condition that selects a row by its key.
+const oneRow = `run_id = ? AND provider = ? AND model = ?`
+
+// remove deletes a row from the ledger and from the roll-up.
+func remove(ctx context.Context, tx *db.Tx, r row) error {
+	keys := r.rollupKeys()
+	if err := addToRollup(ctx, tx, keys, negatedAmounts, oneRow, r.RunID, r.Provider, r.Model); err != nil {
+		return err
+	}
+	for _, k := range keys {
+		_, err := tx.Exec(ctx, `DELETE FROM usage_rollup WHERE dimension = ? AND span = ? AND start = ? AND name = ? AND runs = 0 AND corrections = 0`,
+			k.dimension, k.span, k.start, k.name)
+		if err != nil {
+			return fmt.Errorf("delete an empty sum: %w", err)
+		}
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM usage_ledger WHERE `+oneRow, r.RunID, r.Provider, r.Model); err != nil {
+		return fmt.Errorf("delete usage of run %s: %w", r.RunID, err)
+	}
+	return nil
+}
+
+// answered returns the rows of a run of which only the answer is known, with those that price them.
+func answered(ctx context.Context, q db.Queryer, runID string) ([]row, error) {
+	rows, err := q.Query(ctx, `SELECT `+rowColumns+` FROM usage_ledger l WHERE run_id IN (?, ?)
+		AND EXISTS (SELECT 1 FROM usage_ledger a WHERE a.run_id = ? AND a.kind = 'answered') ORDER BY kind`, runID, "priced:"+runID, runID)
+	return db.All(rows, err, scanRow)
 }
 
 // hasRun reports whether a run is in the ledger. If the run's rows do not have a session ID yet,
@@ -76,7 +106,7 @@ func hasRun(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, erro
 	var n, unfiled int64
 	err := tx.QueryRow(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE session_id = '') FROM usage_ledger WHERE run_id = ?`, runID).Scan(&n, &unfiled)
 	if err == nil && unfiled > 0 && sessionID != "" {
-		if err = addToRollup(ctx, tx, []rollupKey{ofTranscript(sessionID)}, `run_id = ? AND session_id = ''`, runID); err != nil {
+		if err = addToRollup(ctx, tx, []rollupKey{ofTranscript(sessionID)}, rowAmounts, `run_id = ? AND session_id = ''`, runID); err != nil {
 			return false, err
 		}
 		_, err = tx.Exec(ctx, `UPDATE usage_ledger SET session_id = ? WHERE run_id = ? AND session_id = ''`, sessionID, runID)
@@ -287,18 +317,27 @@ func insertPrices(ctx context.Context, tx *db.Tx, p Prices) error {
 // usage.
 func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, `
-		SELECT run_id, provider, model, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id, input, output, cache_read, cache_write, other
-		FROM usage_ledger l WHERE unpriced > 0 AND (at, run_id, provider, model) > (?, ?, ?, ?)
+		SELECT `+rowColumns+` FROM usage_ledger l WHERE unpriced > 0 AND (at, run_id, provider, model) > (?, ?, ?, ?)
 			AND NOT EXISTS (SELECT 1 FROM usage_ledger p WHERE p.run_id = 'priced:' || l.run_id AND p.provider = l.provider AND p.model = l.model)
 			AND NOT EXISTS (SELECT 1 FROM usage_ledger f WHERE l.session_id <> '' AND f.session_id = l.session_id AND f.provider = l.provider AND f.model = l.model
 				AND f.kind = 'reconciled' AND f.unpriced < 0 AND f.noted_at >= l.noted_at)
 		ORDER BY at, run_id, provider, model LIMIT ?`, after.at, after.RunID, after.Provider, after.Model, limit)
-	return db.All(rows, err, func(from db.Row) (r row, err error) {
-		t := &r.Tokens
-		err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.at, &r.AgentID, &r.SessionKey, &r.SessionID, &r.Source, &r.JobID, &r.TaskKey, &r.StandupID,
-			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other)
-		return r, err
-	})
+	return db.All(rows, err, scanRow)
+}
+
+// rowColumns are the columns that scanRow reads.
+const rowColumns = `run_id, provider, model, kind, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
+	input, output, cache_read, cache_write, other, cost_nano`
+
+func scanRow(from db.Row) (r row, err error) {
+	t := &r.Tokens
+	var cost *int64
+	err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.kind, &r.at, &r.AgentID, &r.SessionKey, &r.SessionID, &r.Source, &r.JobID, &r.TaskKey, &r.StandupID,
+		&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost)
+	if cost != nil {
+		r.Cost = costOf(*cost)
+	}
+	return r, err
 }
 
 // costOf returns a pointer to a cost of n nano-dollars, for fields in which nil means an unknown

@@ -15,13 +15,13 @@ import (
 
 // sync reads a transcript and adds to the ledger the runs that have ended since the last read.
 func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
-	s, version, began := r.s, versionOf(row), time.Now()
+	s, version, began := r.s, row.Version(), time.Now()
 	s.messages.clear(row.Key)
 	t, err := readTranscript(ctx, s.DB, row.ID)
 	if err != nil {
 		return fmt.Errorf("read the progress of %s: %w", row.Key, err)
 	}
-	if !row.Active && version > 0 && t.version == version {
+	if !row.Active && t.version == version {
 		r.seen[row.ID] = version // read before a restart, or by another process
 		return nil
 	}
@@ -33,7 +33,7 @@ func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 		runs, going, upTo := runsOf(read, row, r.parents)
 		t.sessionKey, t.agentID, t.seq = row.Key, row.AgentID, max(t.seq, upTo)
 		if !row.Active {
-			t.version = version // can be lower than before: the runtime's clock may have been ahead
+			t.version = version
 		}
 		done := func(tx *db.Tx) error {
 			if s.Read == nil {
@@ -144,11 +144,11 @@ func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcri
 				} else if copied {
 					continue
 				}
-				isNew, err := s.note(ctx, tx, run)
+				changed, err := s.note(ctx, tx, run, OfRun)
 				if err != nil {
 					return err
 				}
-				if isNew {
+				if changed {
 					tasks = append(tasks, run.TaskKey)
 				}
 			}
@@ -157,9 +157,12 @@ func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcri
 					return err
 				}
 				if going != nil {
-					var err error
-					if isGoing, err = s.storeInProgress(ctx, tx, t.sessionID, *going); err != nil {
+					kept, grown, err := s.storeInProgress(ctx, tx, t.sessionID, *going)
+					if err != nil {
 						return err
+					}
+					if isGoing = kept; grown {
+						tasks = append(tasks, going.TaskKey)
 					}
 				}
 			}
@@ -215,6 +218,7 @@ func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, goi
 	}
 	for i := range all {
 		all[i].resolvePurpose(row, made)
+		all[i].Partial = all[i].begin < read.completeFrom
 		ended = append(ended, all[i].Run)
 	}
 	return ended, going, upTo
@@ -320,6 +324,7 @@ func (f *transcriptRun) add(u *gateway.Usage, at time.Time) {
 		p = f.Parts[i]
 		f.Parts = slices.Delete(f.Parts, i, i+1)
 	}
+	p.Estimated = p.Estimated || u.Estimated
 	p.Tokens = p.Tokens.plus(Tokens{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Other})
 	if p.Cost != nil && u.CostNanoUSD != nil {
 		p.Cost = costOf(int64(*p.Cost) + *u.CostNanoUSD)

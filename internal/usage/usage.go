@@ -1,12 +1,13 @@
-// Package usage keeps the ledger of the tokens and costs of all agent runs. The
+// Package usage keeps the ledger of the tokens and costs of all agent runs. Except for answers, the
 // ledger is append-only and independent of the runtime's own retention, so the cost
 // of a past day does not change.
 //
-// Rows have two sources. A feature that starts a run adds its usage with Note. For all other runs
-// the mirror (mirror.go) reads the transcripts, where the runtime records the tokens and the cost
-// of each model call. Both sources use the run's ID in the runtime, so each run is in the ledger
-// only once. The sums are then reconciled with the runtime's totals for each transcript
-// (reconcile.go); differences become adjustments.
+// Rows have two sources. A feature that starts a run adds the usage in its answer with Note, which
+// can be that of the last model call alone. For every run the mirror (mirror.go) reads the
+// transcript, where the runtime records the tokens and the cost of each model call. Both sources use
+// the run's ID in the runtime: a transcript replaces an answer, so each run is in the ledger only
+// once. The sums are then reconciled with the runtime's totals for each transcript (reconcile.go);
+// differences become adjustments.
 package usage
 
 import (
@@ -51,6 +52,8 @@ func (t Tokens) plus(o Tokens) Tokens {
 	return Tokens{t.Input + o.Input, t.Output + o.Output, t.CacheRead + o.CacheRead, t.CacheWrite + o.CacheWrite, t.Other + o.Other}
 }
 
+func (t Tokens) sum() int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite + t.Other }
+
 func (t Tokens) minus(o Tokens) Tokens {
 	return Tokens{t.Input - o.Input, t.Output - o.Output, t.CacheRead - o.CacheRead, t.CacheWrite - o.CacheWrite, t.Other - o.Other}
 }
@@ -75,6 +78,15 @@ type Run struct {
 	StartedAt  time.Time // zero if unknown
 	EndedAt    time.Time
 	Parts      []Part // one per model, the last used one last
+	Partial    bool   // some of the run's model calls may be missing in Parts
+}
+
+// tokens returns the number of tokens in all parts.
+func tokens(parts []Part) (n int64) {
+	for _, p := range parts {
+		n += p.Tokens.sum()
+	}
+	return n
 }
 
 // used returns the parts that keep selects. The calls and the time of the others become part of the last one.
@@ -98,6 +110,7 @@ type Part struct {
 	Provider, Model string
 	Tokens          Tokens
 	Cost            *money.Nano   // as computed by the runtime; nil without a price
+	Estimated       bool          // the runtime's numbers contradict each other
 	Calls           int64         // of the model; 0 if unknown
 	Took            time.Duration // until the ends of its calls, each since the end of the call before or the start of the run
 }

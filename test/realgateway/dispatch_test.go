@@ -39,6 +39,7 @@ func TestDispatch(t *testing.T) {
 	gateway.Start(t) // with the agent's key in its environment
 	j.connected(t)
 	t.Run("is worked on, and costs what the gateway says", j.handsOver)
+	t.Run("costs the same everywhere, beside others", j.overlaps)
 	t.Run("the archive keeps sessions that the gateway deletes", j.archives)
 	t.Run("is taken back", func(t *testing.T) { j.takesBack(t, func() {}) })
 	// The gateway lets only the connection that started a run abort it.
