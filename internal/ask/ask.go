@@ -187,7 +187,7 @@ func (a *asking) send(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	if s.Answer != nil {
-		return a.conclude(ctx, s.Answer, nil)
+		return a.ended(ctx, s.Answer, nil)
 	}
 	return a.awaitEnd(ctx)
 }
@@ -213,7 +213,7 @@ func (a *asking) awaitEnd(ctx context.Context) (*Result, error) {
 		}
 		got, err := a.Wait(ctx, q.RunID, min(waitSlice, a.Left()))
 		if err != nil || got.Outcome != gateway.Running {
-			return a.conclude(ctx, &got, err)
+			return a.ended(ctx, &got, err)
 		}
 	}
 	if a.Status().BootID != q.BootID {
@@ -228,7 +228,25 @@ func (a *asking) awaitEnd(ctx context.Context) (*Result, error) {
 	if err == nil && got.Outcome != gateway.Finished && got.Outcome != gateway.Running {
 		got.Outcome = gateway.TimedOut
 	}
-	return a.conclude(ctx, &got, err)
+	return a.ended(ctx, &got, err)
+}
+
+// ended returns the result of a run that has ended. If the gateway says that the run succeeded, but it used
+// no model or said nothing, the session's history decides.
+func (a *asking) ended(ctx context.Context, got *gateway.Answer, err error) (*Result, error) {
+	u := got.Usage
+	proven := got.Text != "" && u != nil && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other > 0
+	if err != nil || got.Outcome != gateway.Finished || proven {
+		return a.conclude(ctx, got, err)
+	}
+	t, _, err := a.trace(ctx, a.Question())
+	switch {
+	case gateway.IsUnavailable(err) || ctx.Err() != nil:
+		return nil, err
+	case err == nil && (t.Answer.Outcome == gateway.Failed || t.Answer.Outcome == gateway.TimedOut || t.Answer.Outcome == gateway.Stopped):
+		got.Outcome, got.Text, got.Error = t.Answer.Outcome, "", t.Answer.Error
+	}
+	return a.conclude(ctx, got, nil)
 }
 
 // conclude returns the result of a run, or of a request about it. It returns an error if the

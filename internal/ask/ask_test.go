@@ -100,7 +100,10 @@ func scripts() map[string]script {
 	answered := gateway.Trace{Asked: true, Answered: true, Answer: ended(gateway.Finished)}
 	finished := []gateway.Answer{ended(gateway.Finished)}
 	return map[string]script{
-		"it is answered":                       {g: scripted{boot: same, waits: finished}, change: unsent, want: gateway.Finished, sent: "run-1"},
+		"it is answered": {g: scripted{boot: same, waits: finished}, change: unsent, want: gateway.Finished, sent: "run-1"},
+		"ok, but the history has the failure": {
+			g: scripted{boot: same, waits: finished, traces: run(gateway.Trace{Asked: true, Answer: ended(gateway.Failed)})}, change: unsent, want: gateway.Failed, sent: "run-1",
+		},
 		"its answer is in the history":         {g: scripted{boot: next, traces: run(answered)}, want: gateway.Finished},
 		"a lost run was answered after all":    {g: scripted{boot: next, traces: map[string]gateway.Trace{"run-0": answered}}, change: func(m *memory) { m.q.Former = []string{"run-0"} }, want: gateway.Finished},
 		"its run goes on":                      {g: scripted{boot: same, traces: active, waits: finished}, want: gateway.Finished},

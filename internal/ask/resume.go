@@ -79,7 +79,7 @@ func (a *asking) queued(ctx context.Context, q Question) (*Result, error) {
 	if err == nil && got.Outcome == gateway.Running {
 		return nil, nil
 	}
-	return a.conclude(ctx, &got, err)
+	return a.ended(ctx, &got, err)
 }
 
 // settle returns the result of a run that ended without leaving an answer in the session's
@@ -96,7 +96,7 @@ func (a *asking) settle(ctx context.Context, t gateway.Trace, boot string) (*Res
 	if got.Outcome == "" || got.Outcome == gateway.Running {
 		got.Outcome = Unsure
 	}
-	return a.conclude(ctx, &got, err)
+	return a.ended(ctx, &got, err)
 }
 
 // followOther handles a question that the gateway dropped because it was resuming an
