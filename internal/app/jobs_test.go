@@ -105,16 +105,17 @@ func TestJobOnceAndPreview(t *testing.T) {
 		body["schedule"] = times
 		return owner.post("/api/v1/agentrt/jobs", body)
 	}
-	made := decode[schedule.Job](once(map[string]any{"kind": "at", "at": "2999-06-01T09:00:00+02:00"}).want(http.StatusCreated))
-	if made.Schedule.Kind != "at" || len(made.NextRuns) != 1 || made.NextRuns[0].At.Format(time.RFC3339) != "2999-06-01T07:00:00Z" {
+	made := decode[schedule.Job](once(map[string]any{"kind": "at", "at": "2099-06-01T09:00:00+02:00"}).want(http.StatusCreated))
+	if made.Schedule.Kind != "at" || len(made.NextRuns) != 1 || made.NextRuns[0].At.Format(time.RFC3339) != "2099-06-01T07:00:00Z" {
 		t.Errorf("made %+v", made)
 	}
 	for _, bad := range []map[string]any{
 		{"kind": "at", "at": "2020-01-01T09:00:00Z"},
+		{"kind": "at", "at": "2100-01-01T00:00:00Z"},
 		{"kind": "at", "at": "tomorrow"},
 		{"kind": "at"},
 		{},
-		{"kind": "at", "at": "2999-01-01T09:00:00Z", "tz": "UTC"},
+		{"kind": "at", "at": "2099-01-01T09:00:00Z", "tz": "UTC"},
 	} {
 		once(bad).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
 	}

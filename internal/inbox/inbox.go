@@ -57,6 +57,7 @@ const (
 	JobFailed     Kind = "job_failed"     // a run of a scheduled job failed
 
 	JobUndelivered Kind = "job_undelivered" // a scheduled job ran, but its answer was not delivered
+	JobUnlisted    Kind = "job_unlisted"    // a scheduled job runs, but the gateway does not list it
 
 	DispatchFailed Kind = "dispatch_failed" // a dispatch could not start, or its run failed
 	RunStalled     Kind = "run_stalled"     // a run shows no activity
@@ -77,7 +78,7 @@ const (
 // Kinds lists all kinds.
 func Kinds() []Kind {
 	return []Kind{
-		Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, JobUndelivered, DispatchFailed, RunStalled, Loop,
+		Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, JobUndelivered, JobUnlisted, DispatchFailed, RunStalled, Loop,
 		TaskBlocked, TaskReview, GatewayTrouble, LoginEnding, AgentFile, ModelChanged, LimitReached, SpendUnusual, PairingPending, Approval, Question,
 	}
 }

@@ -30,10 +30,13 @@ type runtime struct {
 	away  error
 	lost  error // error of changes without a response
 	jobs  map[string]gateway.Job
-	runs  []gateway.JobRun // newest first
-	calls map[string]int
-	race  func() // called between the read of a job and its change
-	sent  func() // called after a change was requested
+	runs  []gateway.JobRun          // newest first
+	turns map[string][]gateway.Turn // by session
+
+	unlisted map[string]bool // jobs that the list omits
+	calls    map[string]int
+	race     func() // called between the read of a job and its change
+	sent     func() // called after a change was requested
 }
 
 func newRuntime(jobs ...gateway.Job) *runtime {
@@ -104,7 +107,9 @@ func (r *runtime) Jobs(context.Context, gateway.JobsWanted) ([]gateway.Job, erro
 	defer r.mu.Unlock()
 	var all []gateway.Job
 	for _, j := range r.jobs {
-		all = append(all, j)
+		if !r.unlisted[j.ID] {
+			all = append(all, j)
+		}
 	}
 	return all, err
 }
@@ -129,6 +134,13 @@ func (r *runtime) JobRuns(_ context.Context, want gateway.JobRunsWanted) ([]gate
 	from := min(want.Offset, len(r.runs))
 	to := min(from+want.Limit, len(r.runs))
 	return slices.Clone(r.runs[from:to]), to < len(r.runs), err
+}
+
+func (r *runtime) Turns(_ context.Context, key string, _ int, _ int64) (gateway.TurnPage, error) {
+	err := r.called("turns")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return gateway.TurnPage{Turns: r.turns[key]}, err
 }
 
 func (r *runtime) AddJob(_ context.Context, n gateway.NewJob) (gateway.Job, error) {

@@ -63,8 +63,8 @@ type Delivered struct {
 func (t Times) check(bad *fault.Fields, zone string, now time.Time) gateway.JobSchedule {
 	if t.Kind == "at" {
 		at, err := time.Parse(time.RFC3339, t.At)
-		if err != nil || !at.After(now) {
-			bad.Add("/schedule/at", "Must be a future time, such as 2026-12-01T08:00:00Z.")
+		if err != nil || !at.After(now) || at.UTC().Year() > lastYear {
+			bad.Add("/schedule/at", "Must be a future time before the year 2100, such as 2026-12-01T08:00:00Z.")
 		}
 		if t.Expr != "" || t.Zone != "" {
 			bad.Add("/schedule/expr", "Jobs that run once have no expression and no time zone. Omit both.")
@@ -82,6 +82,9 @@ func (t Times) check(bad *fault.Fields, zone string, now time.Time) gateway.JobS
 	}
 	return out
 }
+
+// lastYear is the last year in which a job can run once. Later times from the gateway are not plausible.
+const lastYear = 2099
 
 // Limits on the length of a job's name, description and message, in characters.
 const (

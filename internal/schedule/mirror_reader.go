@@ -143,17 +143,19 @@ func (r *reader) read(ctx context.Context) error {
 
 // snapshot holds the jobs and runs that one read of the runtime returned.
 type snapshot struct {
-	at    time.Time // start of the read
-	jobs  []gateway.Job
-	runs  []Run
-	from  time.Time // all runs that ended since then are in runs or already stored
-	known reading
+	at       time.Time // start of the read
+	jobs     []gateway.Job
+	runs     []Run
+	from     time.Time // all runs that ended since then are in runs or already stored
+	known    reading
+	unlisted map[string]bool // jobs that the runtime has, in jobs, but not in its list
+	missing  map[string]bool // jobs with runs that the runtime does not have
 }
 
 // fetch reads the list of jobs, and the runs in the history that may be new. It reads the list
 // first, so that the history includes any run that ends between the two reads.
 func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
-	out := snapshot{at: began}
+	out := snapshot{at: began, unlisted: map[string]bool{}, missing: map[string]bool{}}
 	var err error
 	if out.known, err = findReading(ctx, r.s.DB); err != nil {
 		return out, err
@@ -161,9 +163,28 @@ func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	if out.jobs, err = r.s.Runtime.Jobs(ctx, gateway.JobsWanted{}); err != nil {
 		return out, err
 	}
+	if err = r.fetchRuns(ctx, &out); err != nil {
+		return out, err
+	}
+	present, err := presentJobs(ctx, r.s.DB)
+	if err != nil {
+		return out, err
+	}
+	if err = r.fetchUnlisted(ctx, &out, present); err != nil {
+		return out, err
+	}
+	if err = r.checkRuns(ctx, out.runs); err != nil {
+		return out, err
+	}
+	out.keepFailures(present)
+	return out, nil
+}
+
+// fetchRuns reads the runs in the history that may be new.
+func (r *reader) fetchRuns(ctx context.Context, out *snapshot) error {
 	limit, size, most := out.known.to.Add(-skew), knownPageRuns, maxPages
 	if out.known.to.IsZero() {
-		limit, size, most = began.Add(-maxAbsence), runsPerPage, maxFirstPages
+		limit, size, most = out.at.Add(-maxAbsence), runsPerPage, maxFirstPages
 	}
 	out.from = out.known.from
 	if out.known.to.IsZero() {
@@ -173,7 +194,7 @@ func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	for n := range most {
 		page, more, err := r.s.Runtime.JobRuns(ctx, gateway.JobRunsWanted{Limit: size, Offset: offset})
 		if err != nil {
-			return out, err
+			return err
 		}
 		offset += len(page)
 		for _, run := range page {
@@ -183,14 +204,14 @@ func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 			}
 		}
 		if !more || len(page) == 0 || page[len(page)-1].EndedAt.Before(limit) {
-			return out, nil
+			return nil
 		}
 		if n == most-1 {
 			out.from = page[len(page)-1].EndedAt.Time
 		}
 		size = runsPerPage
 	}
-	return out, nil
+	return nil
 }
 
 // runOf converts a gateway.JobRun to a Run.
@@ -198,7 +219,7 @@ func runOf(r gateway.JobRun) Run {
 	return Run{
 		JobID: r.JobID, RunID: r.RunID, SessionKey: r.SessionKey, Status: r.Status, Error: r.Error, Summary: r.Summary,
 		Manual: strings.HasPrefix(r.RunID, "manual:"), StartedAt: r.RanAt, EndedAt: r.EndedAt,
-		undelivered: r.Undelivered,
+		undelivered: r.Undelivered, jobName: r.JobName,
 	}
 }
 
@@ -263,7 +284,7 @@ func (s *Service) store(ctx context.Context, seen snapshot) error {
 				return err
 			}
 		}
-		if err := s.storeRuns(ctx, tx, seen.runs, removed); err != nil {
+		if err := s.storeRuns(ctx, tx, seen, removed); err != nil {
 			return err
 		}
 		return s.makeTasks(ctx, tx, seen)
@@ -291,9 +312,9 @@ func (s *Service) storeJob(ctx context.Context, tx *db.Tx, v observation, was *m
 
 // storeRuns stores new runs. It resolves a job's inbox items if one of the new runs is a successful
 // manual run of the job, or if the job was removed.
-func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, runs []Run, removed []string) error {
+func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, seen snapshot, removed []string) error {
 	byHand, latest := map[string]bool{}, map[string]Run{}
-	for _, r := range runs {
+	for _, r := range seen.runs {
 		isNew, err := addRun(ctx, tx, r)
 		if err != nil {
 			return err
@@ -305,7 +326,7 @@ func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, runs []Run, removed 
 			latest[r.JobID] = r
 		}
 	}
-	if err := s.reportDeliveries(ctx, tx, latest); err != nil {
+	if err := errors.Join(s.reportDeliveries(ctx, tx, latest), s.reportUnlisted(ctx, tx, seen, latest)); err != nil {
 		return err
 	}
 	for id := range byHand {

@@ -95,12 +95,27 @@ func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJo
 		slots = s.observedSlots(found)
 	} else if p, why := planOf(is.job); why == "" && p.times.IsZero() && was.nextDue != nil && !same(was.nextDue, is.job.State.NextRunAt) {
 		// Only the runtime can compute the time, and it has changed.
-		if kept := s.observedSlots([]Slot{slotOf(was.job, was.nextDue.Time, grace)}); len(kept) > 0 {
+		kept := []Slot{slotOf(was.job, was.nextDue.Time, grace)}
+		if !s.postponed(was) {
+			kept = s.observedSlots(kept)
+		}
+		if len(kept) > 0 {
 			slots, is.lastDue = kept, was.nextDue
 		}
 	}
 	is.nextDue = is.upcoming()
 	return is, slots, true
+}
+
+// postponed reports whether the runtime has put off a job's next run without a reason: the definition is the
+// same, and no run has started. A job that runs at an interval may start a new one.
+func (s observation) postponed(was *mirroredJob) bool {
+	is, before := s.job.State, was.job.State
+	if is.NextRunAt == nil || !is.NextRunAt.After(was.nextDue.Time) || is.RunningAt != nil || !same(is.LastRunAt, before.LastRunAt) {
+		return false
+	}
+	every := time.Duration(min(s.job.Schedule.EveryMS, maxInterval.Milliseconds())) * time.Millisecond
+	return s.job.Schedule.Kind != "every" || is.NextRunAt.Sub(s.at) > every+time.Minute
 }
 
 // observedSlots returns the slots for which a run started and the slots that were due by the

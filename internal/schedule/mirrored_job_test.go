@@ -153,6 +153,26 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 			t.Errorf("then %v, next %v", times(slots), w.nextDue)
 		}
 	})
+	t.Run("a time that is put off for no reason is one", func(t *testing.T) {
+		days := func(j gateway.Job) gateway.Job {
+			j.State.NextRunAt = clock.Ptr(at("09:12:00").AddDate(0, 0, 8))
+			return j
+		}
+		cron := hourly(func(j *gateway.Job) { j.Schedule.Expr, j.State.NextRunAt = "0 9 L * *", clock.Ptr(at("09:12:00")) })
+		zoneless := hourly(func(j *gateway.Job) { j.Schedule.Zone, j.State.NextRunAt = "", clock.Ptr(at("09:12:00")) })
+		for _, j := range []gateway.Job{every("09:12:00"), cron, zoneless} {
+			was, _, _ := sight(t, j, "08:30:00").apply(nil, grace)
+			w, slots, _ := sight(t, days(j), "09:00:00").apply(&was, grace)
+			if !slices.Equal(times(slots), []string{"09:12:00"}) || !w.nextDue.After(at("23:00:00")) {
+				t.Errorf("%s: slots %v, next %s", j.Schedule.Kind, times(slots), w.nextDue)
+			}
+			ran := days(j)
+			ran.State.LastRunAt = clock.Ptr(at("08:59:00")) // by hand, which starts a new interval
+			if _, slots, _ := sight(t, ran, "09:00:00").apply(&was, grace); len(slots) > 0 {
+				t.Errorf("%s: after a run, slots %v", j.Schedule.Kind, times(slots))
+			}
+		}
+	})
 	t.Run("what no clock decides is not expected", func(t *testing.T) {
 		for why, change := range map[string]func(*gateway.Job){
 			"a condition": func(j *gateway.Job) { j.Conditional = true }, "an event": func(j *gateway.Job) { j.Schedule.Kind = "on-exit" },
@@ -163,7 +183,7 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 		}
 	})
 	t.Run("an expression of the runtime's own, or without a zone, is by its word", func(t *testing.T) {
-		for _, change := range []func(*gateway.Job){func(j *gateway.Job) { j.Schedule.Zone = "" }, func(j *gateway.Job) { j.Schedule.Expr = "0 0 9 * * *" }} {
+		for _, change := range []func(*gateway.Job){func(j *gateway.Job) { j.Schedule.Zone = "" }, func(j *gateway.Job) { j.Schedule.Expr = "0 0 9 L * *" }} {
 			j := hourly(change)
 			j.State.NextRunAt = clock.Ptr(at("08:59:00"))
 			if w, _, _ := sight(t, j, "08:30:00").apply(nil, grace); !w.nextDue.Equal(at("08:59:00")) {

@@ -36,6 +36,7 @@ type Runtime interface {
 	Jobs(ctx context.Context, want gateway.JobsWanted) ([]gateway.Job, error)
 	Job(ctx context.Context, id string) (gateway.Job, error)
 	JobRuns(ctx context.Context, want gateway.JobRunsWanted) (runs []gateway.JobRun, more bool, err error)
+	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
 	AddJob(ctx context.Context, n gateway.NewJob) (gateway.Job, error)
 	ChangeJob(ctx context.Context, id string, change gateway.JobChange, revision string) (gateway.Job, error)
 	RemoveJob(ctx context.Context, id string) error
@@ -74,7 +75,8 @@ type Run struct {
 	StartedAt  clock.Time `json:"started_at"`
 	EndedAt    clock.Time `json:"ended_at"`
 
-	undelivered bool // as in gateway.JobRun; false in stored runs
+	undelivered bool   // as in gateway.JobRun; false in stored runs
+	jobName     string // of the job; empty in stored runs
 }
 
 // State is the state of a slot.
@@ -120,6 +122,8 @@ type plan struct {
 // planOf returns the plan of a job, or the reason why its runs cannot be predicted.
 func planOf(j gateway.Job) (p plan, why string) {
 	switch {
+	case j.Schedule.Kind == "":
+		return p, "The gateway does not list the job. Wardroom knows it only from its runs."
 	case !j.Enabled:
 		return p, "The job is disabled."
 	case j.Conditional:
@@ -127,7 +131,12 @@ func planOf(j gateway.Job) (p plan, why string) {
 	}
 	switch j.Schedule.Kind {
 	case "cron":
-		if times, err := cron.Parse(j.Schedule.Expr, j.Schedule.Zone); err == nil {
+		times, err := cron.ParseWithSeconds(j.Schedule.Expr, j.Schedule.Zone)
+		switch {
+		case err != nil: // only the runtime knows the times
+		case times.WithinMinute():
+			return p, "The job can run several times a minute, which is too often to watch."
+		default:
 			p.times = times.Once() // like the runtime when clocks go back (OpenClaw 2026.9.6, computeNextRunAtMs)
 		}
 		return p, ""
@@ -137,10 +146,34 @@ func planOf(j gateway.Job) (p plan, why string) {
 	return p, "Jobs of the kind " + j.Schedule.Kind + " run on events, not at fixed times."
 }
 
+// unwatched returns why missed runs of a job are not detected, or "" if they are.
+func unwatched(j gateway.Job) string {
+	p, why := planOf(j)
+	if _, known := p.once(j); why == "" && p.times.IsZero() && !known && j.State.NextRunAt == nil && j.State.RunningAt == nil {
+		why = "The gateway announces no next run, and Wardroom cannot compute it."
+	}
+	return why
+}
+
+// once returns the time of a job that runs only once, if it can be read.
+func (p plan) once(j gateway.Job) (at time.Time, ok bool) {
+	if j.Schedule.Kind != "at" {
+		return at, false
+	}
+	at, err := time.Parse(time.RFC3339, j.Schedule.At)
+	return at, err == nil
+}
+
 // next returns the time of the first run of j after t, or the zero time if unknown.
 func (p plan) next(j gateway.Job, t time.Time) time.Time {
 	if !p.times.IsZero() {
 		return p.times.Next(t)
+	}
+	if at, ok := p.once(j); ok {
+		if !at.After(t) {
+			return time.Time{}
+		}
+		return at
 	}
 	if at := j.State.NextRunAt; at != nil && at.After(t) {
 		return at.Time

@@ -85,7 +85,7 @@ func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (
 	return jobs, known, nil
 }
 
-// Get returns one job.
+// Get returns one job. It may be one that Wardroom knows only from its runs.
 func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 	known, err := s.known(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 	if err != nil {
 		return Job{}, fmt.Errorf("read job: %w", err)
 	}
-	if w == nil || !w.present {
+	if w == nil || !w.present && w.job.Schedule.Kind != "" {
 		return Job{}, gateway.ErrNoJob.With("GET /agentrt/jobs lists the available jobs.")
 	}
 	return s.api(*w, known), nil
@@ -134,8 +134,9 @@ func (s *Service) api(w mirroredJob, k Known) Job {
 	now := s.Now()
 	j := Job{Job: w.job, Task: w.task, NextRuns: []Time{}, Since: w.since, Grace: int64(s.Grace / time.Second), AsOf: k.AsOf, Live: k.Away == ""}
 	p, why := planOf(w.job)
-	j.Unwatched, j.Watched = why, why == ""
-	if !j.Watched {
+	j.Unwatched = unwatched(w.job)
+	j.Watched = j.Unwatched == ""
+	if why != "" {
 		return j
 	}
 	zone, err := clock.Zone(w.job.Schedule.Zone)

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -63,12 +64,39 @@ func Parse(expression, zone string) (Schedule, error) {
 	if len(fields) != 5 || strings.ContainsAny(expression, "=@") {
 		return Schedule{}, errors.New("use five fields: minute, hour, day of the month, month, day of the week, such as 0 9 * * 1-5")
 	}
+	return parse(fields, loc, 0)
+}
+
+// nicknames are expressions that have a name, without the seconds.
+var nicknames = map[string]string{
+	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0", "@daily": "0 0 * * *", "@hourly": "0 * * * *",
+}
+
+// ParseWithSeconds is like Parse, but also accepts expressions that only runtimes use: a sixth field in front of
+// the others for the seconds, and names such as @daily.
+func ParseWithSeconds(expression, zone string) (Schedule, error) {
+	if long, ok := nicknames[strings.ToLower(strings.TrimSpace(expression))]; ok {
+		expression = long
+	}
+	fields := strings.Fields(strings.ToLower(expression))
+	if len(fields) != 6 || len(expression) > maxLength || strings.ContainsAny(expression, "=@") {
+		return Parse(expression, zone)
+	}
+	loc, err := clock.Zone(zone)
+	if err != nil {
+		return Schedule{}, err
+	}
+	return parse(fields, loc, library.Second)
+}
+
+// parse parses the fields of an expression. The option seconds is library.Second if there are six.
+func parse(fields []string, loc *time.Location, seconds library.ParseOption) (Schedule, error) {
 	for _, f := range fields {
 		if slices.Contains(strings.Split(f, ","), "") {
 			return Schedule{}, errors.New("a list in the expression has an empty value next to a comma")
 		}
 	}
-	parser, err := library.TryNewParser(library.Minute | library.Hour | library.Dom | library.Month | library.Dow | library.DowOrDom)
+	parser, err := library.TryNewParser(seconds | library.Minute | library.Hour | library.Dom | library.Month | library.Dow | library.DowOrDom)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("create the parser: %w", err)
 	}
@@ -87,6 +115,12 @@ func Parse(expression, zone string) (Schedule, error) {
 		return Schedule{}, errors.New("the expression never matches; it may name a date that does not exist, such as 30 February")
 	}
 	return s, nil
+}
+
+// WithinMinute reports whether s can be due more than once in a minute.
+func (s Schedule) WithinMinute() bool {
+	const seconds = 1<<60 - 1
+	return !s.IsZero() && bits.OnesCount64(s.spec.Second&seconds) > 1
 }
 
 // String returns the expression and its time zone.

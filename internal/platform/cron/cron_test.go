@@ -212,6 +212,37 @@ func TestMoments(t *testing.T) {
 	})
 }
 
+// A runtime's job with a field for the seconds, or with a name, is due when the runtime says. People write five fields.
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	for expression, want := range map[string]string{
+		"0 0 9 * * *": "2026-11-20T09:00:00Z 2026-11-21T09:00:00Z", "30 15 9 * * 1-5": "2026-11-20T09:15:30Z 2026-11-23T09:15:30Z",
+		"0 9 * * *": "2026-11-20T09:00:00Z 2026-11-21T09:00:00Z", "*/20 0 9 20 11 *": "2026-11-20T09:00:00Z 2026-11-20T09:00:20Z",
+		"@hourly": "2026-11-20T09:00:00Z 2026-11-20T10:00:00Z", " @Daily ": "2026-11-21T00:00:00Z 2026-11-22T00:00:00Z", "@weekly": "2026-11-22T00:00:00Z 2026-11-29T00:00:00Z",
+	} {
+		s, err := cron.ParseWithSeconds(expression, "UTC")
+		if err != nil {
+			t.Errorf("%s: %v", expression, err)
+			continue
+		}
+		first := s.Next(at(t, "2026-11-20T08:30:00Z"))
+		if got := first.Format(time.RFC3339) + " " + s.Next(first).Format(time.RFC3339); got != want {
+			t.Errorf("%s is due at %s, want %s", expression, got, want)
+		}
+		if often := strings.HasPrefix(expression, "*/20"); s.WithinMinute() != often {
+			t.Errorf("%s is due more than once a minute: %t", expression, s.WithinMinute())
+		}
+		if _, err := cron.Parse(expression, "UTC"); (err == nil) != (expression == "0 9 * * *") {
+			t.Errorf("%s with five fields: %v", expression, err)
+		}
+	}
+	for _, bad := range []string{"60 0 9 * * *", "0 0 9 * * * *", "0 0 9 L * *", "@every 5m", "@reboot", "0 0 9 * *,* *,", ""} {
+		if s, err := cron.ParseWithSeconds(bad, "UTC"); err == nil {
+			t.Errorf("%q is %s", bad, s)
+		}
+	}
+}
+
 // Arbitrary expressions must neither panic nor hang, and the next time must be
 // later.
 func FuzzParse(f *testing.F) {
@@ -223,7 +254,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("0 9 * * *", "Europe/Berlin", int64(2_240_539_200)) // 31 December 2040
 	f.Fuzz(func(t *testing.T, expression, zone string, from int64) {
 		began := time.Now()
-		s, err := cron.Parse(expression, zone)
+		s, err := cron.ParseWithSeconds(expression, zone)
 		if err != nil {
 			return
 		}

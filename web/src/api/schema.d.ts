@@ -3189,7 +3189,7 @@ export interface components {
              */
             cost_usd: string | null;
             /**
-             * @description How much of the transcript is archived. none: the runtime deleted it before it was read. partial: the session continued and was deleted before the rest was read.
+             * @description How much of the transcript is archived. none: the runtime deleted it before it was read. partial: the session continued, and the rest is not archived yet or was deleted before it was read.
              * @enum {string}
              */
             coverage: "none" | "partial" | "whole";
@@ -3703,7 +3703,7 @@ export interface components {
             first_at: string;
             id: string;
             /** @enum {string} */
-            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question";
+            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "job_unlisted" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question";
             /**
              * Format: date-time
              * @description When the cause last occurred.
@@ -9406,7 +9406,7 @@ export interface operations {
                 /** @description Items in any of these states. Default: open and acked. */
                 state?: ("open" | "acked" | "snoozed" | "resolved")[] | null;
                 /** @description Items of any of these kinds. */
-                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question")[] | null;
+                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "job_unlisted" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question")[] | null;
                 /** @description Items with any of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
                 /** @description Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches. */

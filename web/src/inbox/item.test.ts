@@ -201,6 +201,7 @@ describe('the actions on an item', () => {
     ['job_failed', ['runJob', 'openRun']],
     ['job_missed', ['runJob']],
     ['job_undelivered', ['openRun']],
+    ['job_unlisted', ['openRun']],
     ['run_stalled', ['openSession', 'stopSession']],
     ['loop', ['stopSession', 'openSession']],
     ['dispatch_failed', ['dispatch', 'openRun']],

@@ -65,6 +65,13 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
     failure: true,
     endsWhen: 'a later answer is delivered',
   },
+  job_unlisted: {
+    label: 'Job not listed',
+    icon: 'schedules',
+    acts: ['openRun'],
+    failure: true,
+    endsWhen: 'the gateway lists the job again',
+  },
   job_missed: {
     label: 'Job missed',
     icon: 'schedules',

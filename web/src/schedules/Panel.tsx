@@ -51,7 +51,7 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
             <span className="min-w-0 grow truncate text-soft">
               {asked.data && <AgentName id={asked.data.agentId} />}
             </span>
-            {asked.data && !gone && (
+            {asked.data && !gone && isKnown(asked.data) && (
               <Menu
                 groups={menu(asked.data)}
                 trigger={<IconButton icon="more" label={words.actions(asked.data.name)} />}
@@ -89,7 +89,11 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
   )
 }
 
+/** Returns whether the job's definition is known. Otherwise the page is made of its runs. */
+const isKnown = (job: Job): boolean => job.schedule.kind !== ''
+
 function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
+  const known = isKnown(job)
   return (
     <div className="flex flex-col gap-4">
       <div>
@@ -107,15 +111,15 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
           {words.lastSeen} <Age at={job.as_of} /> {texts.ui.ago}
         </Partial>
       )}
-      <Verbs go={go} job={job} />
+      {known && <Verbs go={go} job={job} />}
       <Trouble job={job} />
       {job.schedule.kind !== 'cron' && (
         <p className="hairline rounded-md bg-panel px-3 py-2">
-          {words.notEdited(words.kinds[job.schedule.kind] ?? job.schedule.kind)}
+          {known ? words.notEdited(words.kinds[job.schedule.kind] ?? job.schedule.kind) : job.unwatched_because}
         </p>
       )}
-      {isStandupJob(job.name) && <StandupJob name={job.name} />}
-      <Definition job={job} />
+      {known && isStandupJob(job.name) && <StandupJob name={job.name} />}
+      {known && <Definition job={job} />}
       <Tabs
         label={job.name}
         onChange={next => go({ tab: next }, true)}
