@@ -35,22 +35,24 @@ type frameFaults struct {
 	repeat  map[string]int
 	bloat   map[string]int
 	lose    map[string]bool // events only
+	hidden  map[string]bool // jobs, by ID
 	tear    map[string]bool
 	swap    bool // events only
 	muted   bool // events only
 	garbage []Garbage
+	unclean []Unclean
 }
 
 func newFrameFaults() frameFaults {
 	return frameFaults{
 		lag: map[string]time.Duration{}, reverse: map[string]int{}, repeat: map[string]int{},
-		bloat: map[string]int{}, lose: map[string]bool{}, tear: map[string]bool{},
+		bloat: map[string]int{}, lose: map[string]bool{}, tear: map[string]bool{}, hidden: map[string]bool{},
 	}
 }
 
 // none reports whether all faults that change or delay frames are off.
 func (w *frameFaults) none() bool {
-	return len(w.lag)+len(w.reverse)+len(w.repeat)+len(w.bloat)+len(w.lose)+len(w.tear)+len(w.garbage) == 0 && !w.swap
+	return len(w.lag)+len(w.reverse)+len(w.repeat)+len(w.bloat)+len(w.lose)+len(w.tear)+len(w.hidden)+len(w.garbage)+len(w.unclean) == 0 && !w.swap
 }
 
 // heldFrames contains a connection's frames that faults are holding back.
@@ -217,6 +219,12 @@ func (c *link) releaseSwapped() {
 func (c *link) sendAltered(l demo.Frame) {
 	w := &c.runtime.faults.frames
 	frame := l.Body
+	if l.Answer && l.Name == "cron.list" && len(w.hidden) > 0 {
+		frame = withoutJobs(frame, w.hidden)
+	}
+	for _, u := range w.unclean {
+		frame = taints[u](frame)
+	}
 	for _, g := range w.garbage {
 		if change := changes[g]; change != nil {
 			frame = change(frame)
