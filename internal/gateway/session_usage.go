@@ -83,8 +83,10 @@ func (w wireCosts) of(t counted) (nanos int64, ok bool) {
 		cost     number
 		is, sent int64
 	}{
-		{w.Input, t.input, t.sent.input}, {w.Output, t.output, t.sent.output},
-		{w.CacheRead, t.cacheRead, t.sent.cacheRead}, {w.CacheWrite, t.cacheWrite, t.sent.cacheWrite},
+		{w.Input, t.input, t.sent.input},
+		{w.Output, t.output, t.sent.output},
+		{w.CacheRead, t.cacheRead, t.sent.cacheRead},
+		{w.CacheWrite, t.cacheWrite, t.sent.cacheWrite},
 	} {
 		cost, err := class.cost.nanos()
 		if err != nil || cost > mostNanosAll {
