@@ -1,8 +1,10 @@
 // Reads the CSV files that the dashboard saves.
 import { nanos } from '../src/app/format.ts'
 
-/** Parses CSV (RFC 4180). */
-export function readCsv(text: string): string[][] {
+/** Parses CSV (RFC 4180) with the byte order mark that Excel needs. */
+export function readCsv(file: string): string[][] {
+  const text = file.slice(1)
+  if (file[0] !== '\ufeff') throw new Error('The file has no byte order mark.')
   const rows: string[][] = []
   let row: string[] = []
   let cell = ''

@@ -291,6 +291,7 @@ describe('the audit', () => {
     const pieces: Buffer[] = []
     for await (const piece of await file.createReadStream()) pieces.push(piece as Buffer)
     const csv = Buffer.concat(pieces).toString()
+    expect(csv[0]).toBe('\ufeff')
     expect(csv).toContain('user.changed')
     expect(csv).not.toContain('login.succeeded')
 

@@ -25,7 +25,7 @@ func newTables(t testing.TB) *toys {
 		}
 		return &web.Table{Name: "toys.csv", Columns: []string{"id", "name"}, Rows: func(row func(...string) error) error {
 			for i, name := range []string{
-				"bear", "=1+1", "+1", "-1+1", "@x", "\tx", "\rx", "\nx", "＝1", "a=1", "", `say "hi", twice`, "'quoted'", "-0.5", "a;=1+1", `a;"=1+1;b`, "a\n-1; @x",
+				"bear", "=1+1", "+1", "-1+1", "@x", "\tx", "\rx", "\nx", "＝1", "a=1", "", `say "hi", twice`, "'quoted'", "-0.5", "a;=1+1", `a;"=1+1;b`, "a\n-1; @x", " =1+1", "\ufeff@x",
 			} {
 				if err := row(string(rune('a'+i)), name); err != nil {
 					return err
@@ -46,9 +46,15 @@ func TestCSV(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	w := s.ask(t, "GET", "/api/v1/toys.csv", "")
-	want := "id,name\r\na,bear\r\nb,'=1+1\r\nc,'+1\r\nd,'-1+1\r\ne,'@x\r\nf,'\tx\r\ng,\"'x\"\r\nh,\"'\r\nx\"\r\ni,'＝1\r\nj,a=1\r\nk,\r\nl,\"say \"\"hi\"\", twice\"\r\nm,'quoted'\r\nn,-0.5\r\no,a;'=1+1\r\np,\"a;\"\"'=1+1;b\"\r\nq,\"a\r\n'-1; @x\"\r\n"
+	want := "id,name\r\na,bear\r\nb,'=1+1\r\nc,'+1\r\nd,'-1+1\r\ne,'@x\r\nf,'\tx\r\ng,\"'x\"\r\nh,\"'\r\nx\"\r\ni,'＝1\r\nj,a=1\r\nk,\r\nl,\"say \"\"hi\"\", twice\"\r\nm,'quoted'\r\nn,-0.5\r\no,a;'=1+1\r\np,\"a;\"\"'=1+1;b\"\r\nq,\"a\r\n'-1; @x\"\r\nr,' =1+1\r\ns,'\ufeff@x\r\n"
 	if got := w.Body.String(); w.Code != http.StatusOK || got != want {
 		t.Errorf("%d\n%q\nwant\n%q", w.Code, got, want)
+	}
+	if got := s.ask(t, "GET", "/api/v1/toys.csv?bom=true", ""); got.Body.String() != "\ufeff"+want || got.Header().Get("Content-Type") != w.Header().Get("Content-Type") {
+		t.Errorf("with a byte order mark, which Excel needs: %q", got.Body)
+	}
+	if got := s.ask(t, "GET", "/api/v1/toys.csv?bom=maybe", ""); got.Code != http.StatusUnprocessableEntity {
+		t.Errorf("with a wrong value: %d", got.Code)
 	}
 	if h := w.Header(); h.Get("Content-Type") != "text/csv; charset=utf-8; header=present" || h.Get("Content-Disposition") != `attachment; filename="toys.csv"` {
 		t.Errorf("headers %v", h)

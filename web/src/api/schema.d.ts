@@ -8805,6 +8805,8 @@ export interface operations {
                 until?: string;
                 /** @description Sort order; a minus reverses it. */
                 sort?: "id" | "-id";
+                /** @description Begin the file with a byte order mark. Without one, Excel reads letters such as é as two wrong ones. */
+                bom?: boolean;
             };
             header?: never;
             path?: never;
@@ -13511,6 +13513,8 @@ export interface operations {
                 zone?: string;
                 /** @description How to group the usage. */
                 group?: "agent" | "model" | "source" | "session" | "job" | "task" | "project" | "standup" | "day" | "hour";
+                /** @description Begin the file with a byte order mark. Without one, Excel reads letters such as é as two wrong ones. */
+                bom?: boolean;
             };
             header?: never;
             path?: never;

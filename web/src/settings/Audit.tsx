@@ -11,6 +11,7 @@ import { texts } from '../texts'
 import { controls } from '../texts/controls'
 import { settings } from '../texts/settings'
 import { Button } from '../ui/Button'
+import { saveCsv } from '../ui/csv'
 import { DayField } from '../ui/DayField'
 import { Select } from '../ui/Field'
 import { Heads } from '../ui/Heads'
@@ -20,7 +21,6 @@ import { sayFailed } from '../ui/toast'
 import { useHeldRows } from '../ui/useHeldRows'
 import { Empty, Failed, Skeleton, Stale } from '../ui/Views'
 import { ForLeads, Part } from './Bits'
-import { saveAs } from './download'
 import { type AuditFilters, auditParams, auditQuery } from './queries'
 import { facts } from './rules'
 
@@ -300,9 +300,9 @@ function Details({ event: e, id }: { event: Event; id: string }) {
 function Csv({ filters }: { filters: AuditFilters }) {
   const get = useMutation({
     mutationFn: async () => {
-      const query = auditParams(filters)
+      const query = { ...auditParams(filters), bom: true }
       const csv = await take(api.GET('/api/v1/audit.csv', { params: { query }, parseAs: 'blob' }))
-      saveAs(csv, `audit-${new Date().toISOString().slice(0, 10)}.csv`)
+      saveCsv(`audit-${new Date().toISOString().slice(0, 10)}.csv`, csv)
     },
     onError: err => sayFailed(err),
   })

@@ -14,10 +14,10 @@ import type { Amounts, Report } from './sums'
 /** Saves a report as CSV. Refetches the page, because runs may have ended since it loaded, and both should agree. */
 export async function saveGroups(cache: QueryClient, ask: Ask, group: Group): Promise<void> {
   try {
-    const query = { ...ask, group }
+    const query = { ...ask, group, bom: true }
     saveCsv(
       `spend-by-${group}-${ask.from}-${ask.to}.csv`,
-      await take(api.GET('/api/v1/usage.csv', { params: { query }, parseAs: 'text' })),
+      await take(api.GET('/api/v1/usage.csv', { params: { query }, parseAs: 'blob' })),
     )
     await cache.invalidateQueries({ queryKey: ['usage'] })
   } catch (err) {
