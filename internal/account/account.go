@@ -182,6 +182,8 @@ func checkEmail(s string) string {
 		return "Required."
 	case len(s) > maxEmail:
 		return fmt.Sprintf("Must be at most %d bytes.", maxEmail)
+	case plaintext.Odd(s) != "":
+		return "Contains " + plaintext.Odd(s) + "."
 	case !isLocal(local) || !isDomain(domain) || plaintext.Line(s) != plaintext.NFC(s):
 		return "Must look like name@example.com."
 	}
@@ -264,6 +266,8 @@ func checkAvatar(s string) string {
 	switch {
 	case len(s) > maxAvatar:
 		return fmt.Sprintf("Must be at most %d bytes.", maxAvatar)
+	case plaintext.Odd(s) != "":
+		return "Contains " + plaintext.Odd(s) + "."
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || plaintext.Line(s) != plaintext.NFC(s):
 		return "Must be a URL that starts with https:// or http://."
 	}

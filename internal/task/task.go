@@ -403,6 +403,10 @@ func applyTags(given []Tag, bad *fault.Fields) []Tag {
 	tags := []Tag{}
 	for i, raw := range given {
 		tag := Tag(strings.ToLower(plaintext.NFC(strings.TrimSpace(string(raw)))))
+		if odd := plaintext.Odd(string(tag)); odd != "" {
+			bad.Add(fmt.Sprintf("/tags/%d", i), "Contains %s.", odd)
+			continue
+		}
 		if !tag.wellFormed() || plaintext.Line(string(tag)) != string(tag) {
 			bad.Add(fmt.Sprintf("/tags/%d", i), "Must be one word of at most 40 letters, digits, dots, dashes, and underscores.")
 			continue

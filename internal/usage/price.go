@@ -45,8 +45,10 @@ func checkPrices(list []Price) error {
 			wrong.Add(at("from"), "Must be a day, such as 2026-11-20.")
 		}
 		for name, text := range map[string]string{"provider": p.Provider, "model": p.Model} {
-			if plaintext.Line(text) != text || name == "model" && text == "" {
-				wrong.Add(at(name), "Must be the name in the runtime, without surrounding spaces or invisible characters. GET /agentrt/models lists the models.")
+			if odd := plaintext.Odd(text); odd != "" {
+				wrong.Add(at(name), "Contains %s.", odd)
+			} else if plaintext.Line(text) != text || name == "model" && text == "" {
+				wrong.Add(at(name), "Must be the name in the runtime, without surrounding spaces. GET /agentrt/models lists the models.")
 			}
 		}
 		for name, v := range map[string]money.Nano{

@@ -39,13 +39,14 @@ func problem(s string, most int) string {
 		}
 		seen = seen || unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !plaintext.Blank(r)
 	}
+	odd := plaintext.Odd(s)
 	switch {
 	case n == 0:
 		return "It is required."
 	case !utf8.ValidString(s):
 		return "It must be valid UTF-8."
-	case plaintext.Lines(s) != s || strings.ContainsAny(s, "\n\t"):
-		return "It contains a line break, or an invisible or text-direction character."
+	case odd != "":
+		return "It contains " + odd + "."
 	case n > most:
 		return fmt.Sprintf("It has %d characters; the maximum is %d.", n, most)
 	case !seen:

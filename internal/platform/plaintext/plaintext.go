@@ -30,6 +30,7 @@
 package plaintext
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -116,6 +117,32 @@ func Blank(r rune) bool { return unicode.IsSpace(r) || r == '\u2800' }
 // Line returns s on one line. It removes the same characters as Lines, replaces each
 // run of white space with one space and trims both ends.
 func Line(s string) string { return strings.Join(strings.Fields(Lines(s)), " ") }
+
+// Odd describes the first character of a single line of text that Line removes, or returns "" if there is none. A person
+// can't see that character, so the description has its position and its number: "an invisible character: character 7 is
+// U+200B".
+func Odd(s string) string {
+	prev := rune(-1)
+	for n := 1; s != ""; n++ {
+		r, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+		next, _ := utf8.DecodeRuneInString(s)
+		what, which := "an invisible character", ""
+		switch {
+		case endsLine(r):
+			which = ", a line break"
+		case r == '\t':
+			which = ", a tab"
+		case !Hidden(r) || fits(prev, r, next):
+			prev = r
+			continue
+		case unicode.Is(unicode.Bidi_Control, r):
+			what = "a text-direction character"
+		}
+		return fmt.Sprintf("%s: character %d is %U%s", what, n, r, which)
+	}
+	return ""
+}
 
 // Capital returns s, which must not be empty, with its first letter in upper case.
 func Capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

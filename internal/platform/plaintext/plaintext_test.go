@@ -68,6 +68,26 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// Without its number and position, nobody finds the invisible character that a name is refused for.
+func TestOdd(t *testing.T) {
+	for given, want := range map[string]string{
+		"Ship it": "", "": "", "👩\u200d💻 می\u200cخواهم": "",
+		"Deploy\u200b": "an invisible character: character 7 is U+200B",
+		"ä\u00ad":      "an invisible character: character 2 is U+00AD",
+		"\ufeffa":      "an invisible character: character 1 is U+FEFF",
+		"日本\u202eab":   "a text-direction character: character 3 is U+202E",
+		"a\nb":         "an invisible character: character 2 is U+000A, a line break",
+		"a\u2028b":     "an invisible character: character 2 is U+2028, a line break",
+		"a\tb":         "an invisible character: character 2 is U+0009, a tab",
+		"a\x1b[0m":     "an invisible character: character 2 is U+001B",
+		"👩\U000e0041":  "an invisible character: character 2 is U+E0041",
+	} {
+		if got := plaintext.Odd(given); got != want {
+			t.Errorf("Odd(%+q) = %q, want %q", given, got, want)
+		}
+	}
+}
+
 func TestCut(t *testing.T) {
 	for _, c := range []struct {
 		s, mark, want string
@@ -137,6 +157,9 @@ func check(t interface {
 	}
 	if !utf8.ValidString(lines) || strings.ContainsAny(line, "\n\t") {
 		t.Errorf("%+q became %+q and %+q", s, lines, line)
+	}
+	if utf8.ValidString(s) && (plaintext.Odd(s) == "") != (lines == s && !strings.ContainsAny(s, "\n\t")) {
+		t.Errorf("Odd(%+q) = %q, but Lines = %+q", s, plaintext.Odd(s), lines)
 	}
 	for _, r := range lines {
 		if plaintext.Hidden(r) && !strings.ContainsRune("\n\t\u200c\u200d", r) && !unicode.Is(unicode.Variation_Selector, r) {

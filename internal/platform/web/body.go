@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -9,8 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
+
+	"wardroom/internal/platform/plaintext"
 )
 
 // readBody reads the body, if the route has one, and performs all checks that do not
@@ -39,6 +43,11 @@ func (x *exchange) readBody() error {
 		// request whose handler waits longer.
 		_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 	}
+	start, err := plainBody(x.r.Header, x.body.Bytes())
+	if err != nil {
+		return err
+	}
+	x.body.Next(start)
 	data := bytes.TrimLeft(x.body.Bytes(), " \t\r\n")
 	if len(data) == 0 {
 		x.body.Reset()
@@ -47,7 +56,11 @@ func (x *exchange) readBody() error {
 		}
 		return nil
 	}
-	if t := x.r.Header.Get("Content-Type"); !isJSON(t) || t == "" && foreign(x.r) {
+	t := x.r.Header.Get("Content-Type")
+	if wrong := notJSON(t); wrong != "" {
+		return errMedia.With("The body is %s. Send JSON in UTF-8 with Content-Type: application/json.", wrong)
+	}
+	if t == "" && foreign(x.r) {
 		return errMedia
 	}
 	s := scanner{data: x.body.Bytes(), registry: x.api.huma.OpenAPI().Components.Schemas}
@@ -98,18 +111,69 @@ func foreign(r *http.Request) bool {
 	return err != nil || u.Host != r.Host
 }
 
-// isJSON reports whether a content type is application/json or based on it, such as
-// application/merge-patch+json. A missing type counts as JSON.
-func isJSON(contentType string) bool {
+// notJSON names the format of a body if its content type is not JSON in UTF-8, and returns "" otherwise. Types based on
+// application/json, such as application/merge-patch+json, and a missing type count as JSON.
+func notJSON(contentType string) string {
 	if contentType == "" || contentType == "application/json" {
-		return true
+		return ""
 	}
 	t, params, err := mime.ParseMediaType(contentType)
-	if err != nil || (t != "application/json" && !strings.HasSuffix(t, "+json")) {
-		return false
+	if err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
+		return "of the type " + shorten(plaintext.Line(contentType))
 	}
-	c, ok := params["charset"]
-	return !ok || strings.EqualFold(c, "utf-8")
+	// All ASCII is UTF-8.
+	if c, ok := params["charset"]; ok && !slices.Contains([]string{"utf-8", "utf8", "us-ascii"}, strings.ToLower(c)) {
+		return "in the character encoding " + shorten(plaintext.Line(c))
+	}
+	return ""
+}
+
+// plainBody returns where a body begins, which is after the byte order mark that some editors write. If the body is not
+// plain UTF-8, the error names its encoding: the one in the Content-Encoding header, or the one that its first bytes show.
+func plainBody(h http.Header, body []byte) (start int, err error) {
+	name := plaintext.Line(strings.Join(h.Values("Content-Encoding"), ", "))
+	if name != "" && !strings.EqualFold(name, "identity") {
+		return 0, errMedia.With("The body has the Content-Encoding %s, which Wardroom does not read. Send it without an encoding.", shorten(name))
+	}
+	for _, e := range []struct{ start, name string }{
+		{"\x1f\x8b", "gzip"},
+		{"\x28\xb5\x2f\xfd", "zstd"},
+		{"\x00\x00\xfe\xff", "UTF-32"},
+		{"\xff\xfe", "UTF-16"},
+		{"\xfe\xff", "UTF-16"},
+		{"{\x00", "UTF-16"},
+		{"\x00{", "UTF-16"},
+	} {
+		if bytes.HasPrefix(body, []byte(e.start)) {
+			return 0, errMedia.With("The body is encoded as %s. Send JSON in UTF-8, without compression.", e.name)
+		}
+	}
+	if bytes.HasPrefix(body, []byte(byteOrderMark)) {
+		start = len(byteOrderMark)
+	}
+	return start, nil
+}
+
+// rawBody makes the checks of plainBody for a raw route, whose handler reads the body itself.
+func (x *exchange) rawBody() error {
+	if x.r.Method != http.MethodPost {
+		return nil
+	}
+	body := bufio.NewReader(x.r.Body)
+	head, err := body.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil // the handler gets the same error
+	}
+	start, err := plainBody(x.r.Header, head)
+	if err != nil {
+		return err
+	}
+	_, _ = body.Discard(start) // it was read already
+	x.r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, x.r.Body}
+	return nil
 }
 
 // pointerMark separates the JSON pointer from the message in the text of unmarshal's

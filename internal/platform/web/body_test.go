@@ -4,18 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/web"
 )
 
 func TestBodyRefused(t *testing.T) {
 	t.Parallel()
-	const ok = `{"name":"a"}`
+	const ok, send = `{"name":"a"}`, " Send JSON in UTF-8 with Content-Type: application/json."
 	tests := []struct {
 		name, body, contentType string
 		status                  int
@@ -28,12 +30,17 @@ func TestBodyRefused(t *testing.T) {
 		{"the same name twice", `{"name":"a","n\u0061me":"b"}`, "", 400, "invalid_json", "Byte 23: duplicate name in an object."},
 		{"NUL", `{"name":"a\u0000"}`, "", 400, "invalid_json", "Byte 16: NUL in a string."},
 		{"half of a pair", `{"name":"\ud83d"}`, "", 400, "invalid_json", "Byte 15: unpaired surrogate in a string."},
-		{"no UTF-8", "{\"name\":\"\xff\"}", "", 400, "invalid_json", "The body is not valid UTF-8."},
+		{"no UTF-8", "{\"name\":\"\xff\"}", "", 400, "invalid_json", "Byte 9: not valid UTF-8."},
 		{"too deep", strings.Repeat("[", 65) + strings.Repeat("]", 65), "", 400, "invalid_json", "Byte 64: the value is nested deeper than 64 levels."},
 		{"too large", `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, "", 413, "too_large", "The limit is 1048576 bytes."},
-		{"a form", "name=a", "application/x-www-form-urlencoded", 415, "unsupported_media_type", ""},
-		{"another charset", ok, "application/json; charset=latin1", 415, "unsupported_media_type", ""},
-		{"no media type at all", ok, "json", 415, "unsupported_media_type", ""},
+		{"a form", "name=a", "application/x-www-form-urlencoded", 415, "unsupported_media_type", "The body is of the type application/x-www-form-urlencoded." + send},
+		{"another charset", ok, "application/json; charset=ISO-8859-1", 415, "unsupported_media_type", "The body is in the character encoding ISO-8859-1." + send},
+		{"no media type at all", ok, "json", 415, "unsupported_media_type", "The body is of the type json." + send},
+		{"a blank of a word processor", "{\u00a0\"name\":\"a\"}", "", 400, "invalid_json", "Byte 1: expected a name in quotes; this character is U+00A0."},
+		{"an invisible character", "\u200b" + ok, "", 400, "invalid_json", "Byte 0: expected a value; this character is U+200B."},
+		{"a raw tab", "{\"name\":\"a\tb\"}", "", 400, "invalid_json", "Byte 10: control character in a string; this character is U+0009."},
+		{"gzip that nothing announces", "\x1f\x8b\x08\x00\x00", "", 415, "unsupported_media_type", "The body is encoded as gzip. Send JSON in UTF-8, without compression."},
+		{"UTF-16", "\xff\xfe{\x00}\x00", "", 415, "unsupported_media_type", "The body is encoded as UTF-16. Send JSON in UTF-8, without compression."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -43,6 +50,37 @@ func TestBodyRefused(t *testing.T) {
 				t.Errorf("got %d %v", w.Code, p)
 			}
 		})
+	}
+}
+
+// A client that compresses bodies must learn that Wardroom does not read them, not that its text is wrong.
+func TestBodyEncoded(t *testing.T) {
+	t.Parallel()
+	for encoding, status := range map[string]int{"gzip": 415, "x-gzip": 415, "br": 415, "deflate, gzip": 415, "zstd": 415, "identity": 201, "": 201} {
+		w := newToys(t).ask(t, "POST", "/api/v1/toys", `{"name":"a"}`, "Content-Encoding", encoding)
+		if w.Code != status || status == 415 && !strings.Contains(w.Body.String(), "Content-Encoding "+encoding+", which Wardroom does not read") {
+			t.Errorf("%q: %d %s", encoding, w.Code, w.Body)
+		}
+	}
+}
+
+// Editors on Windows begin a file with a byte order mark, so curl --data @file sends one.
+func TestBodyWithByteOrderMark(t *testing.T) {
+	t.Parallel()
+	s := newToys(t)
+	var got []byte
+	s.Raw("POST /raw", actor.Public, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got, _ = io.ReadAll(r.Body) }))
+	if w := s.ask(t, "POST", "/api/v1/toys", "\ufeff{\"name\":\"a\"}"); w.Code != 201 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := s.ask(t, "POST", "/raw", "\ufeff{}"); w.Code != 200 || string(got) != "{}" {
+		t.Errorf("a raw route: %d %q", w.Code, got)
+	}
+	if w := s.ask(t, "POST", "/raw", "{}", "Content-Encoding", "gzip"); w.Code != 415 {
+		t.Errorf("a compressed body for a raw route: %d %s", w.Code, w.Body)
+	}
+	if w := s.ask(t, "POST", "/raw", ""); w.Code != 200 || len(got) > 0 {
+		t.Errorf("no body for a raw route: %d %q", w.Code, got)
 	}
 }
 

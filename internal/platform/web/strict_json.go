@@ -3,14 +3,17 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
 )
 
 // maxDepth limits the nesting of arrays and objects. Wardroom's inputs need four
@@ -33,7 +36,10 @@ type scanner struct {
 // document validates the whole document in s.data. A nil schema accepts any value.
 func (s *scanner) document(schema *huma.Schema) error {
 	if !utf8.Valid(s.data) {
-		return errJSON.With("The body is not valid UTF-8.")
+		for r, n := utf8.DecodeRune(s.data); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(s.data[s.pos:]) {
+			s.pos += n
+		}
+		return s.bad("not valid UTF-8")
 	}
 	if err := s.value(schema); err != nil {
 		return err
@@ -45,8 +51,11 @@ func (s *scanner) document(schema *huma.Schema) error {
 }
 
 // bad returns the fault for invalid JSON, with the position and the reason. It never
-// quotes the input.
+// quotes the input, except for a character that nobody sees.
 func (s *scanner) bad(what string) error {
+	if r, n := utf8.DecodeRune(s.data[min(s.pos, len(s.data)):]); n > 0 && (r != utf8.RuneError || n > 1) && (plaintext.Hidden(r) || n > 1 && unicode.IsSpace(r)) {
+		what += fmt.Sprintf("; this character is %U", r)
+	}
 	return errJSON.With("Byte %d: %s.", s.pos, what)
 }
 

@@ -409,6 +409,9 @@ func (a *API) Raw(pattern string, p actor.Permission, h http.Handler, opts ...Op
 		x := from(req.Context())
 		done, err := x.enter(req, r)
 		defer done()
+		if err == nil {
+			err = x.rawBody()
+		}
 		if err != nil {
 			x.fail(err)
 			return
