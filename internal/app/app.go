@@ -114,9 +114,10 @@ type App struct {
 	opts    Options
 	log     *slog.Logger
 	outage  *outage
-	metrics *metrics               // nil when METRICS_ADDR is not set
-	scraped net.Listener           // for the metrics; nil without them
-	address atomic.Pointer[string] // URL of the API as seen from this machine; nil before Listen
+	redact  func(text string) string // replaces the secrets in what agents write
+	metrics *metrics                 // nil when METRICS_ADDR is not set
+	scraped net.Listener             // for the metrics; nil without them
+	address atomic.Pointer[string]   // URL of the API as seen from this machine; nil before Listen
 }
 
 // New opens the database, migrates it and assembles the features. A caller that does
@@ -217,7 +218,8 @@ func (a *App) wire() error {
 		DB: a.DB, Now: now, Secret: []byte(cfg.JWTSecret.Reveal()), TokenLife: cfg.JWTExpiresIn, Cost: a.opts.Cost, Log: a.log,
 		RegistrationOpen: cfg.RegistrationEnabled, Observe: logins,
 	}
-	a.Tasks = &task.Service{DB: a.DB, Now: now}
+	a.redact = archive.Redactor()
+	a.Tasks = &task.Service{DB: a.DB, Now: now, Zone: cfg.Timezone, Redact: a.redact}
 	a.Search = &search.Service{DB: a.DB}
 	a.Inbox = &inbox.Service{DB: a.DB, Now: now}
 	a.Tasks.Raise, a.Tasks.Resolve = a.Inbox.Raise, a.Inbox.ResolveCause
@@ -251,7 +253,7 @@ func (a *App) wireRuntime() {
 	a.wireLimits()
 	a.StandupQueue = a.newQueue(standupWorkers)
 	a.Standups = &standup.Service{
-		DB: a.DB, Jobs: a.StandupQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now,
+		DB: a.DB, Jobs: a.StandupQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact,
 		Members: a.standupMembers, Held: a.Holds.Check, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Decided: a.standupDecided, Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
 		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, RecordUsage: a.noteStandup,
@@ -318,7 +320,7 @@ func (a *App) wireUsage() {
 func (a *App) wireSchedules() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Schedules = &schedule.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
 		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, Publish: a.publish,
 		Held: a.Holds.Check, HeldFaults: []*fault.Error{hold.ErrHeld}, MakeTask: a.makeRunTask,
 	}

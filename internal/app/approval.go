@@ -8,7 +8,6 @@ import (
 
 	"wardroom/internal/agent"
 	"wardroom/internal/approval"
-	"wardroom/internal/archive"
 	"wardroom/internal/gateway"
 	"wardroom/internal/hold"
 	"wardroom/internal/platform/actor"
@@ -25,7 +24,7 @@ func (a *App) wireApprovals() {
 	a.Approvals = &approval.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout,
 		Raise: a.Inbox.Raise, ResolveAbout: a.Inbox.ResolveAbout,
-		AgentName: a.agentName, TaskOf: taskOfSession, Spent: a.spentInSession, Redact: archive.Redactor(), Waits: a.Sessions.WaitForPeople,
+		AgentName: a.agentName, TaskOf: taskOfSession, Spent: a.spentInSession, Redact: a.redact, Waits: a.Sessions.WaitForPeople,
 		Jobs: a.Queue, FindTask: a.openTask, TaskFaults: []*fault.Error{task.ErrNotFound, task.ErrArchived}, Comment: a.commentOnTask, Tell: a.tellAgent,
 		Away: func(err error) bool { return a.outage.notice("approvals and questions", err) },
 	}

@@ -337,3 +337,50 @@ func TestArchiveOfAHugeMessage(t *testing.T) {
 		}
 	}
 }
+
+// Secrets that agents write on the board, in reports, and in answers are stored nowhere.
+func TestAgentsWordsAreMasked(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, nil)
+	const secret = "hunter2-of-the-database"
+	said := "I ran `sshpass -p " + secret + " ssh root@db`."
+	for _, id := range []string{"cto", "cpo", "coo"} {
+		h.runtime.Answer(id, func(q demo.Question) string {
+			if strings.Contains(q.Message, "You lead") {
+				return `{"summary":"` + said + `","resolutions":[],"escalations":[],"action_items":[]}`
+			}
+			return "Yesterday: " + said + "\nToday: b\nBlockers: none"
+		})
+	}
+	s := h.start().connected()
+	owner := s.login(ownerEmail)
+	owner.hire("coo", "cto", "cpo")
+	cto := s.login("cto@example.com")
+	task := decode[struct{ Key string }](cto.post("/api/v1/tasks", map[string]any{"title": "Try " + said, "description": said}).want(http.StatusCreated)).Key
+	at := "/api/v1/tasks/" + task
+	comment := decode[struct{ ID string }](cto.post(at+"/comments", map[string]any{"body": said}).want(http.StatusCreated)).ID
+	cto.patch(at+"/comments/"+comment, map[string]any{"body": "Again: " + said}).want(http.StatusOK)
+	for _, report := range []map[string]any{{"kind": "ack", "text": said}, {"kind": "progress", "text": said}, {"kind": "blocker", "text": said}, {"kind": "done", "text": said}} {
+		cto.post(at+"/reports", report).want(http.StatusOK)
+	}
+	cto.patch(at, map[string]any{"description": "Again: " + said, "blocked": map[string]any{"reason": said}}).want(http.StatusOK)
+	m := owner.open()
+	cto.send(http.MethodPut, "/api/v1/standups/"+m.ID+"/reports/cto", map[string]any{"text": "## Today\n" + said})
+	owner.hold(m.ID)
+	owner.dispatch(owner.handed("cpo", "Look").Key)
+	waitFor(t, "the dispatch to end", func() bool {
+		return strings.Contains(string(owner.get("/api/v1/activity?subject_kind=task").body), "task.dispatch_ended")
+	})
+	owner.patch(at, map[string]any{"title": "Kept: " + secret}).want(http.StatusOK) // a person's own words stay
+	s.stop()
+	stored := h.build().DB
+	for _, table := range tables(t, stored) {
+		if strings.HasPrefix(table, "search_index_") || strings.HasPrefix(table, "task_grams_") {
+			continue // SQLite's own indexes are not text
+		}
+		if text := string(dump(t, stored, table)); strings.Contains(text, "sshpass -p "+secret) {
+			at := strings.Index(text, "sshpass -p "+secret)
+			t.Errorf("%s stores it: %s", table, text[max(at-300, 0):min(at+100, len(text))])
+		}
+	}
+}

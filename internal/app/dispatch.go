@@ -41,7 +41,7 @@ func (a *App) wireDispatch(stops *ask.Stopper) {
 	cfg, now := a.cfg, a.opts.Now
 	a.DispatchQueue = a.newQueue(dispatchWorkers)
 	a.Dispatch = &dispatch.Service{
-		DB: a.DB, Jobs: a.DispatchQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now,
+		DB: a.DB, Jobs: a.DispatchQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact,
 		FindTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Held: a.Holds.Check, Show: a.showDispatch, RecordUsage: a.noteDispatch,
 		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed, hold.ErrHeld},
 		Raise:    a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,

@@ -221,7 +221,7 @@ func ofApproval(a gateway.Approval, redact func(string) string) row {
 			CreatedAt: a.CreatedAt, ExpiresAt: &a.ExpiresAt, Shown: a.Digest, kind: a.Kind,
 		},
 		action: Action{
-			Title: redact(a.Title), Command: redact(a.Command), Directory: a.Directory, Host: a.Host, Executable: a.Executable, Detail: redact(a.Detail),
+			Title: redact(a.Title), Command: redact(a.Command), Directory: redact(a.Directory), Host: a.Host, Executable: redact(a.Executable), Detail: redact(a.Detail),
 			Scope: redact(a.Scope), Source: a.Source, Severity: a.Severity, Risks: slices.Clone(a.Risks),
 		},
 		offered: a.Decisions,

@@ -37,6 +37,8 @@ type Service struct {
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
+	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
+	Redact func(text string) string
 
 	// FindTask reads the task with the given ID or key. It returns one of the errors in
 	// Refusals if the task's agent cannot work on the task.
@@ -246,6 +248,11 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 // task's card and the inbox item, and finally records an event.
 func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, u *gateway.Usage, said string) error {
 	now := s.Now()
+	if s.Redact != nil {
+		if said = s.Redact(said); f != nil {
+			f = &Failure{f.Code, s.Redact(f.Detail)}
+		}
+	}
 	d.end(now, f)
 	if err := update(ctx, tx, d); err != nil {
 		return err

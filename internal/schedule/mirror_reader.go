@@ -200,7 +200,11 @@ func (r *reader) fetchRuns(ctx context.Context, out *snapshot) error {
 		for _, run := range page {
 			// Runs that retention has purged must not return as new ones.
 			if !run.EndedAt.Before(limit) {
-				out.runs = append(out.runs, runOf(run))
+				kept := runOf(run)
+				if redact := r.s.Redact; redact != nil {
+					kept.Error, kept.Summary = redact(kept.Error), redact(kept.Summary)
+				}
+				out.runs = append(out.runs, kept)
 			}
 		}
 		if !more || len(page) == 0 || page[len(page)-1].EndedAt.Before(limit) {

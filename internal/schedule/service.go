@@ -24,10 +24,12 @@ import (
 // Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. Run mirrors
 // the jobs, and Judge updates the ledger. Do not change exported fields after calling Run or Judge.
 type Service struct {
-	DB       *db.DB
-	Runtime  Runtime
-	Log      *slog.Logger
-	Now      func() time.Time
+	DB      *db.DB
+	Runtime Runtime
+	Log     *slog.Logger
+	Now     func() time.Time
+	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
+	Redact   func(text string) string
 	Zone     *time.Location // the default time zone of new jobs
 	Grace    time.Duration  // how late a run can start before it is missed
 	Patience time.Duration  // how long requests wait for the first read
@@ -111,7 +113,7 @@ func (s *Service) known(ctx context.Context) (Known, error) {
 		if err == nil {
 			err = failed
 		}
-		r, found := findReading(ctx, s.DB)
+		r, found := s.reading(ctx, s.DB)
 		if found != nil {
 			return false, fmt.Errorf("read the state of the job mirror: %w", found)
 		}

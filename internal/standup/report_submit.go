@@ -69,6 +69,9 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 	if by.Role == actor.Agent && by.AgentID != agentID {
 		return Report{}, ErrNotOwnReport.With("You are making this request as agent %q.", by.AgentID)
 	}
+	if by.Role == actor.Agent {
+		f = Filing{s.redact(f.Text), s.redact(f.Yesterday), s.redact(f.Today), s.redact(f.Blockers)}
+	}
 	text, parts, err := f.read()
 	if err != nil {
 		return Report{}, err

@@ -53,6 +53,8 @@ type Service struct {
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
+	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
+	Redact func(text string) string
 
 	// Members returns the agents that have an active account.
 	Members func(ctx context.Context) ([]Member, error)

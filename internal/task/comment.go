@@ -76,6 +76,7 @@ func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Co
 // CommentIn is like Comment, but runs in the caller's transaction. The author
 // is the actor in ctx. Standups use CommentIn to record decisions on tasks.
 func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text CommentText) (Comment, error) {
+	text.Body = s.redact(ctx, text.Body)
 	text, err := text.clean()
 	if err != nil {
 		return Comment{}, err
@@ -123,6 +124,7 @@ func (s *Service) EditComment(ctx context.Context, ref, id string, text CommentT
 }
 
 func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text CommentText, version *int64) (Comment, error) {
+	text.Body = s.redact(ctx, text.Body)
 	text, err := text.clean()
 	if err != nil {
 		return Comment{}, err

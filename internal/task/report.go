@@ -107,7 +107,7 @@ func (t Task) unchangedBy(c Change, by actor.Actor) bool {
 // returns the task and records nothing.
 func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error) {
 	by := actor.From(ctx)
-	r.Text = strings.TrimSpace(plaintext.Lines(r.Text))
+	r.Text = s.redact(ctx, strings.TrimSpace(plaintext.Lines(r.Text)))
 	return s.write(ctx, "report on task", func(tx *db.Tx) (Task, []pendingEvent, error) {
 		old, err := find(ctx, tx, ref)
 		if err != nil {

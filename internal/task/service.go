@@ -20,6 +20,10 @@ import (
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
+	// Zone is the time zone in which a due day ends. Default: UTC.
+	Zone *time.Location
+	// Redact, if set, replaces the secrets in the texts of agents.
+	Redact func(text string) string
 	// Withdraw, if set, stops the agent's work on a dispatched task. It returns the ended dispatch,
 	// or nil if no dispatch was active. It records no event. It is called before a task with an
 	// active dispatch is archived, and before any task that was ever dispatched is deleted. In the
@@ -56,11 +60,35 @@ func (s *Service) Create(ctx context.Context, n New) (Task, error) {
 	})
 }
 
+// redact returns a text as it is stored: without secrets, if an agent wrote it.
+func (s *Service) redact(ctx context.Context, text string) string {
+	if s.Redact == nil || actor.From(ctx).Role != actor.Agent {
+		return text
+	}
+	return s.Redact(text)
+}
+
+// redactChange is redact for the texts of a change.
+func (s *Service) redactChange(ctx context.Context, c Change) Change {
+	for _, text := range []**string{&c.Title, &c.Description, &c.PRURL.Value} {
+		if *text != nil {
+			*text = new(s.redact(ctx, **text))
+		}
+	}
+	if b := c.Blocked.Value; b != nil {
+		is := *b
+		is.Reason = s.redact(ctx, b.Reason)
+		c.Blocked.Value = &is
+	}
+	return c
+}
+
 // CreateIn is like Create, but runs in the caller's transaction. Standups use
 // it to turn action items into tasks.
 func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) {
 	now := s.Now()
 	by := actor.From(ctx)
+	n.Title, n.Description = s.redact(ctx, n.Title), s.redact(ctx, n.Description)
 	t, err := n.make(db.NewID(), now, by)
 	if err != nil {
 		return Task{}, err
@@ -204,7 +232,7 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (T
 	if err := old.checkToken(c.ClaimToken, by, now); err != nil {
 		return Task{}, err
 	}
-	if err := t.apply(c, s.Now(), by); err != nil {
+	if err := t.apply(s.redactChange(ctx, c), s.Now(), by); err != nil {
 		return Task{}, err
 	}
 	if c.Assignee.Given {
