@@ -144,7 +144,7 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 			}
 			n := task.New{Title: t.title, Description: t.about, Type: t.kind, Priority: t.priority, Tags: t.tags, Assignee: &t.agent, Status: task.Backlog, Checks: t.checks}
 			if t.dueDays != 0 {
-				n.DueAt = clock.Ptr(now.AddDate(0, 0, t.dueDays))
+				n.DueAt = new(clock.DueDay(now.In(d.App.cfg.Timezone).AddDate(0, 0, t.dueDays)))
 			}
 			made, err := s.Create(ctx, n)
 			keys[t.title] = made.Key

@@ -96,7 +96,11 @@ func (t Task) lines() []string {
 		fmt.Sprintf("status: %s, priority: %s, type: %s", t.Status, t.Priority, t.Type),
 	}
 	if t.DueAt != nil {
-		lines = append(lines, "due: "+t.DueAt.UTC().Format("2006-01-02 15:04 UTC"))
+		due, whole := t.DueAt.Day()
+		if !whole {
+			due = t.DueAt.UTC().Format("2006-01-02 15:04 UTC")
+		}
+		lines = append(lines, "due: "+due)
 	}
 	if t.Blocked != "" {
 		lines = append(lines, "blocked: "+cut(plaintext.Line(t.Blocked), longestComment))

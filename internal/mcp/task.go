@@ -92,7 +92,11 @@ func ties(t task.Task, by actor.Actor) string {
 		text = "assigned to you"
 	}
 	if t.DueAt != nil {
-		text += ", due " + t.DueAt.UTC().Format(clockTime)
+		due, whole := t.DueAt.Day()
+		if !whole {
+			due = t.DueAt.UTC().Format(clockTime)
+		}
+		text += ", due " + due
 	}
 	if n := len(t.DependsOn); n > 0 {
 		text += ", depends on " + strings.Join(t.DependsOn[:min(n, 5)], " ")

@@ -49,7 +49,7 @@ const (
 // where returns the SQL condition for the filter. It also returns those parts of the condition that
 // have an index; the parts that probably match the fewest tasks come first. Names in the filter
 // must already be resolved to IDs.
-func (f Filter) where(now time.Time) (list.Where, []narrow) {
+func (f Filter) where(now time.Time, zone *time.Location) (list.Where, []narrow) {
 	var w list.Where
 	var narrows []narrow
 	by := func(index, condition string, args ...any) {
@@ -81,14 +81,11 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 		narrows = append(narrows, numbered(`SELECT t.number FROM task_dependencies d JOIN tasks t ON t.id = d.task_id WHERE d.depends_on_id = ?`, f.DependsOn))
 	}
 	if !f.DueAfter.IsZero() || !f.DueBefore.IsZero() {
-		from, to := int64(-noDue), int64(noDue)
-		if !f.DueAfter.IsZero() {
-			from = f.DueAfter.UnixMicro()
-		}
-		if !f.DueBefore.IsZero() {
-			to = f.DueBefore.UnixMicro()
-		}
-		by(`tasks_by_due`, `due_rank >= ? AND due_rank < ?`, from, to)
+		from, fromDay := dueBounds(f.DueAfter, -noDue, zone)
+		to, toDay := dueBounds(f.DueBefore, noDue, zone)
+		by(`tasks_by_due`, `due_rank >= ? AND due_rank < ? AND CASE WHEN due_rank % 86400000000 = 86399999000
+			THEN due_rank >= ? AND due_rank < ? ELSE due_rank >= ? AND due_rank < ? END`,
+			min(from, fromDay), max(to, toDay), fromDay, toDay, from, to)
 	}
 	if !f.UpdatedSince.IsZero() {
 		by(`tasks_by_update`, `updated_at >= ?`, f.UpdatedSince)
@@ -106,6 +103,19 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 		list.In(&w, `status`, f.Statuses)
 	}
 	return w, narrows
+}
+
+// dueBounds returns the due_rank that separates the tasks due before the time t from the others: for tasks with a due time,
+// and for those that are due on a whole day, which is over when it has passed in the zone. Both are unbounded if t is zero.
+func dueBounds(t time.Time, unbounded int64, zone *time.Location) (atTime, onDay int64) {
+	if t.IsZero() {
+		return unbounded, unbounded
+	}
+	if zone != nil {
+		t = t.In(zone)
+	}
+	y, m, d := t.Date()
+	return t.UnixMicro(), time.Date(y, m, d, 0, 0, 0, 0, time.UTC).UnixMicro()
 }
 
 // in returns the SQL operator IN with a list of placeholders, one for each
@@ -174,7 +184,7 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 	if err != nil {
 		return list.Where{}, err
 	}
-	w, narrows := f.where(s.Now())
+	w, narrows := f.where(s.Now(), s.Zone)
 	if q.Engine() == db.Postgres {
 		narrows = nil // it has statistics of all columns, but none of n-grams
 	}

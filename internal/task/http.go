@@ -174,8 +174,8 @@ type listInput struct {
 	Parent       string     `query:"parent" maxLength:"64" doc:"Subtasks of this task: an ID or key, or \"none\" for tasks without a parent."`
 	DependsOn    string     `query:"depends_on" maxLength:"64" doc:"Tasks that depend on this task: an ID or key."`
 	Archived     string     `query:"archived" enum:"true,false" default:"false" doc:"true: only archived tasks. false: only tasks that are not archived."`
-	DueAfter     time.Time  `query:"due_after" doc:"Tasks due at or after this time."`
-	DueBefore    time.Time  `query:"due_before" doc:"Tasks due before this time."`
+	DueAfter     time.Time  `query:"due_after" doc:"Tasks due at or after this time; for whole days, those that have not passed in Wardroom's time zone."`
+	DueBefore    time.Time  `query:"due_before" doc:"Tasks due before this time; for whole days, those that have passed in Wardroom's time zone. With the current time, the overdue tasks."`
 	UpdatedSince time.Time  `query:"updated_since" doc:"Tasks changed at or after this time."`
 	Holder       Person     `query:"holder" maxLength:"254" doc:"Tasks claimed by this user, in the same format as assignee; \"any\" for all claimed tasks, \"none\" for unclaimed ones."`
 	Text         string     `query:"q" maxLength:"200" doc:"Tasks with this text in the key or title, ignoring case."`

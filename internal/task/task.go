@@ -107,7 +107,7 @@ type Task struct {
 	CostUSD    *money.Nano `json:"cost_usd" doc:"Cost of the task's runs, including those of sub-agents, from the usage ledger; null if unknown."`
 	// CostComplete is nil if and only if Tokens is nil.
 	CostComplete *bool       `json:"cost_complete" doc:"True if every run has a price. If false, cost_usd is null or too low. Null if no run is known."`
-	DueAt        *clock.Time `json:"due_at"`
+	DueAt        *clock.Time `json:"due_at" doc:"Due time. 23:59:59.999Z stands for the whole day, which is the same day in every time zone. The task is overdue when the day has passed in Wardroom's time zone."`
 	ArchivedAt   *clock.Time `json:"archived_at"`
 	MovedAt      clock.Time  `json:"moved_at" doc:"When the task moved to its current column."`
 	Position     string      `json:"position" doc:"Sort key on the board. Tasks are ordered by comparing positions as text."`
@@ -153,7 +153,7 @@ type New struct {
 	Type        Type        `json:"type,omitempty" default:"task"`
 	Tags        []Tag       `json:"tags,omitempty" maxItems:"20" doc:"Lower-case words."`
 	Assignee    *string     `json:"assignee_id,omitempty" maxLength:"254" doc:"A user's ID or email, or an agent_id."`
-	DueAt       *clock.Time `json:"due_at,omitempty"`
+	DueAt       *clock.Time `json:"due_at,omitempty" doc:"A time, or 23:59:59.999Z of a day for the whole day."`
 	Project     *string     `json:"project_id,omitempty" maxLength:"64" doc:"A project's ID or key."`
 	Parent      *string     `json:"parent_id,omitempty" maxLength:"64" doc:"ID or key of the parent task."`
 	DependsOn   []Name      `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of the tasks that must be done first."`
@@ -177,7 +177,7 @@ type Change struct {
 	SessionKey  patch.Field[string]        `json:"session_key,omitzero" maxLength:"512"`
 	Branch      patch.Field[string]        `json:"branch,omitzero" maxLength:"255"`
 	PRURL       patch.Field[string]        `json:"pr_url,omitzero" maxLength:"2000" doc:"An http or https URL."`
-	DueAt       patch.Field[clock.Time]    `json:"due_at,omitzero"`
+	DueAt       patch.Field[clock.Time]    `json:"due_at,omitzero" doc:"A time, or 23:59:59.999Z of a day for the whole day; null for none."`
 	Project     patch.Field[string]        `json:"project_id,omitzero" maxLength:"64" doc:"A project's ID or key; null removes the task from its project."`
 	Parent      patch.Field[string]        `json:"parent_id,omitzero" maxLength:"64" doc:"ID or key of the parent task; null for no parent."`
 	DependsOn   *[]Name                    `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of the tasks that must be done first. Replaces all dependencies."`

@@ -30,6 +30,19 @@ func Ptr(t time.Time) *Time {
 	return &at
 }
 
+// DueDay returns the time that stands for the whole day of t, by t's calendar: the last millisecond of the same date in UTC.
+// It means the same day in every time zone.
+func DueDay(t time.Time) Time {
+	y, m, d := t.Date()
+	return Time{time.Date(y, m, d, 24, 0, 0, 0, time.UTC).Add(-time.Millisecond)}
+}
+
+// Day returns the day that t stands for, such as 2026-12-10. It returns false if t is a time and not the result of DueDay.
+func (t Time) Day() (day string, ok bool) {
+	u := t.UTC()
+	return u.Format(time.DateOnly), u.Equal(DueDay(u).Time)
+}
+
 // MarshalJSON writes the time with exactly three decimal places, so that sorting the
 // strings also sorts the times.
 func (t Time) MarshalJSON() ([]byte, error) {

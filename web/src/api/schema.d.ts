@@ -5627,6 +5627,7 @@ export interface components {
             reason: string;
             /**
              * Format: date-time
+             * @description Due time. 23:59:59.999Z stands for the whole day, which is the same day in every time zone. The task is overdue when the day has passed in Wardroom's time zone.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string;
@@ -5765,6 +5766,7 @@ export interface components {
             description?: string;
             /**
              * Format: date-time
+             * @description Due time. 23:59:59.999Z stands for the whole day, which is the same day in every time zone. The task is overdue when the day has passed in Wardroom's time zone.
              * @example 2026-11-20T08:00:00.000Z
              */
             due_at?: string | null;
@@ -5842,6 +5844,7 @@ export interface components {
             body: string;
             /**
              * Format: date-time
+             * @description A time, or 23:59:59.999Z of a day for the whole day; null for none.
              * @example 2026-11-20T08:00:00.000Z
              */
             created_at: string;
@@ -5999,6 +6002,7 @@ export interface components {
             archived_at: string | null;
             /**
              * Format: date-time
+             * @description A time, or 23:59:59.999Z of a day for the whole day.
              * @example 2026-11-20T08:00:00.000Z
              */
             created_at: string;
@@ -11898,9 +11902,9 @@ export interface operations {
                 depends_on?: string;
                 /** @description true: only archived tasks. false: only tasks that are not archived. */
                 archived?: "true" | "false";
-                /** @description Tasks due at or after this time. */
+                /** @description Tasks due at or after this time; for whole days, those that have not passed in Wardroom's time zone. */
                 due_after?: string;
-                /** @description Tasks due before this time. */
+                /** @description Tasks due before this time; for whole days, those that have passed in Wardroom's time zone. With the current time, the overdue tasks. */
                 due_before?: string;
                 /** @description Tasks changed at or after this time. */
                 updated_since?: string;

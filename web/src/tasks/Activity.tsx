@@ -1,6 +1,7 @@
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import { useId, useMemo, useState } from 'react'
 import type { Schemas } from '../api/client'
+import { useZone } from '../app/config'
 import type { Person } from '../app/queries'
 import { costOf, EndMark, StandingMark } from '../sessions/Bits'
 import { type Archived, nameOf, type Session, standing } from '../sessions/session'
@@ -81,7 +82,7 @@ function useNames(events: readonly Schemas['Event'][], people: People): Names {
     ...(projects ?? []).map(p => [p.id, p.name] as const),
     ...parents.flatMap(p => (p.data ? [[p.data.id, p.data.key] as const] : [])),
   ])
-  return { people, things }
+  return { people, things, zone: useZone() }
 }
 
 function EntryOf({ entry, names }: { entry: Entry; names: Names }) {

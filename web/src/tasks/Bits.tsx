@@ -1,9 +1,13 @@
 import { useTicking } from '../app/clock'
-import { day, moment } from '../app/format'
+import { useZone } from '../app/config'
+import { dayIn } from '../app/days'
+import { day } from '../app/format'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
+import { dayText } from '../ui/dates'
 import { Face } from '../ui/Face'
 import { Badge, type Look, State } from '../ui/State'
+import { dueDay } from './fields'
 import type { Status, Task, TaskCard } from './task'
 
 const words = texts.tasks
@@ -59,23 +63,26 @@ export function Holder({ of, people }: { of: string | null; people: ReadonlyMap<
   )
 }
 
-/** The due date; red if the task is overdue. If `brief`, without a background and with its word. */
+/** The due day; red if it has passed in the server's time zone. If `brief`, without a background and with its word. */
 export function Due({ task, brief = false }: { task: TaskCard; brief?: boolean }) {
-  const late = useTicking(now => task.due_at !== null && task.status !== 'done' && Date.parse(task.due_at) < now)
-  if (task.due_at === null) return null
-  const title = `${late ? words.overdue : words.fields.due} ${moment(task.due_at)}`
+  const zone = useZone()
+  const due = task.due_at === null ? null : dueDay(task.due_at, zone)
+  const late = useTicking(now => due !== null && task.status !== 'done' && due < dayIn(now, zone ?? 'UTC'))
+  if (due === null) return null
+  const title = `${late ? words.overdue : words.fields.due} ${dayText(due, 'full')}`
+  const shown = day(`${due}T12:00`)
   if (!late)
     return (
       <span title={title}>
         <span className={brief ? '@max-[13rem]:hidden' : 'sm:sr-only'}>{words.fields.due} </span>
-        {day(task.due_at)}
+        {shown}
       </span>
     )
   const Mark = brief ? State : Badge
   return (
     <Mark icon="clock" title={title} tone="danger">
       <span>{words.overdue} </span>
-      {day(task.due_at)}
+      {shown}
     </Mark>
   )
 }

@@ -13,7 +13,7 @@ import { FormActions } from '../ui/SubmitForm'
 import { say, sayFailed } from '../ui/toast'
 import { noteOwn } from '../ui/useHeldRows'
 import { draftOf, dropDraft, keepDraft } from './drafts'
-import { eveningOf, linesIn, tagsIn } from './fields'
+import { dueAt, linesIn, tagsIn } from './fields'
 import { PickTask } from './PickTask'
 import { projectsQuery, putTask } from './queries'
 import type { TaskSearch } from './search'
@@ -121,7 +121,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
     const assignee = text('assignee')
     const description = text('description')
     const project = text('project')
-    const due = eveningOf(text('due'))
+    const due = dueAt(text('due'))
     const tags = tagsIn(text('tags'))
     const waits = tagsIn(text('waits'))
     const criteria = linesIn(text('criteria'))

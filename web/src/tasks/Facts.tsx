@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
+import { useZone } from '../app/config'
 import { moment, unknown } from '../app/format'
 import type { Person } from '../app/queries'
 import { jobQuery } from '../schedules/queries'
@@ -12,7 +13,7 @@ import { sessionHref, TextLink } from '../ui/TextLink'
 import { PriorityMark } from './Bits'
 import { useChange } from './change'
 import { costOf, tokensOf } from './dispatch'
-import { eveningOf, localDay, tagsIn } from './fields'
+import { dueAt, dueDay, tagsIn } from './fields'
 import { Relations } from './Relations'
 import type { Task } from './task'
 import { personChoices, priorityChoices, statusChoicesOf, typeChoices, useProjectChoices } from './taskChoices'
@@ -67,6 +68,7 @@ function Fields({ task, people }: Omit<Props, 'onOpen'>) {
     onChange: (e: { target: { value: string } }) => set({ [field]: e.target.value || null }),
     value: task[field] ?? '',
   })
+  const zone = useZone()
   const unknownHolder = task.assignee_id !== null && !people.has(task.assignee_id)
   return (
     <div className="field-rows flex flex-col">
@@ -85,11 +87,11 @@ function Fields({ task, people }: Omit<Props, 'onOpen'>) {
       <DayField
         label={f.due}
         onPick={day => {
-          const due_at = eveningOf(day ?? '')
+          const due_at = dueAt(day ?? '')
           if (due_at !== undefined) set({ due_at })
         }}
         placeholder={words.noDue}
-        value={task.due_at ? localDay(task.due_at) : ''}
+        value={task.due_at ? dueDay(task.due_at, zone) : ''}
       />
       {projects && <Select {...pick('project_id')} choices={projects} label={f.project} />}
       <TagsField onPick={tags => set({ tags })} task={task} />

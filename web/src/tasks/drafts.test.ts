@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { session } from '../app/session'
 import { draftOf, dropDraft, keepDraft, ownerOf } from './drafts'
-import { eveningOf, localDay } from './fields'
+import { dueAt, dueDay } from './fields'
 
 const tokenOf = (sub: string, n = 1) => `x.${btoa(JSON.stringify({ sub, n })).replaceAll('=', '')}.y`
 
@@ -54,13 +54,17 @@ describe('a draft', () => {
 // While the year is typed, every digit makes a valid date.
 describe('a day', () => {
   it('is sent when somebody can mean it', () => {
-    expect(eveningOf('0002-05-12')).toBeUndefined()
-    expect(eveningOf('0203-05-12')).toBeUndefined()
-    expect(eveningOf('')).toBeNull()
-    expect(eveningOf('2027-05-12')).toContain('2027-05-12T')
+    expect(dueAt('0002-05-12')).toBeUndefined()
+    expect(dueAt('0203-05-12')).toBeUndefined()
+    expect(dueAt('')).toBeNull()
+    expect(dueAt('2027-05-12')).toContain('2027-05-12T')
   })
-  it('is read back as it is, whatever its year', () => {
-    expect(localDay('0003-05-12T12:00:00Z')).toBe('0003-05-12')
-    expect(localDay('2027-01-02T12:00:00Z')).toBe('2027-01-02')
+  it.each(['Asia/Tokyo', 'America/Los_Angeles', 'UTC', undefined])('is the same day in %s', zone => {
+    expect(dueDay(dueAt('2026-12-10') ?? '', zone)).toBe('2026-12-10')
+  })
+  it('is, for a due time, the day of the server', () => {
+    expect(dueDay('2026-12-11T02:00:00.000Z', 'America/Los_Angeles')).toBe('2026-12-10')
+    expect(dueDay('2026-12-11T02:00:00.000Z', 'Asia/Tokyo')).toBe('2026-12-11')
+    expect(dueDay('2026-12-11T02:00:00.000Z', undefined)).toBe('2026-12-11')
   })
 })

@@ -1,16 +1,19 @@
-/** Returns the local day of a moment, for a date field. */
-export function localDay(at: string): string {
-  const d = new Date(at)
-  const digits = (n: number, many: number) => String(n).padStart(many, '0')
-  return `${digits(d.getFullYear(), 4)}-${digits(d.getMonth() + 1, 2)}-${digits(d.getDate(), 2)}`
-}
+import { dayIn } from '../app/days'
 
-/** Returns the end of a day as a timestamp; undefined for an implausible day. */
-export function eveningOf(day: string): string | null | undefined {
+const lastMoment = 'T23:59:59.999Z'
+
+/**
+ * Returns the day on which a task is due. The last millisecond of a day in UTC stands for that day in every zone; any
+ * other time counts as its day in the server's zone.
+ */
+export const dueDay = (at: string, zone: string | undefined): string =>
+  at.endsWith(lastMoment) ? at.slice(0, 10) : dayIn(Date.parse(at), zone ?? 'UTC')
+
+/** Returns the due time for a day; undefined for an implausible day. */
+export function dueAt(day: string): string | null | undefined {
   if (day === '') return null
-  const at = new Date(`${day}T18:00`)
-  const year = at.getFullYear()
-  return year >= 2000 && year <= 9999 ? at.toISOString() : undefined
+  const year = Number(day.slice(0, 4))
+  return year >= 2000 && year <= 9999 ? day + lastMoment : undefined
 }
 
 /** Returns the tags in a text with commas, each once. */

@@ -9,6 +9,7 @@ const names: Names = {
     ['t1', 'TASK-4'],
     ['p1', 'Plans'],
   ]),
+  zone: 'UTC',
 }
 
 /** The Go sources without tests. */
@@ -59,6 +60,10 @@ describe('a change', () => {
       { field: 'Parent task', from: 'TASK-4', to: '–' },
       { field: 'Project', from: texts.tasks.someProject, to: 'Plans' },
     ])
+  })
+  it('names the due day, which is the same for everyone', () => {
+    const [day] = lines({ due_at: ['2026-12-09T23:59:59.999Z', '2026-12-10T23:59:59.999Z'] })
+    expect(day).toEqual({ field: 'Due', from: '9 Dec 2026', to: '10 Dec 2026' })
   })
   it('never shows what only a machine reads', () => {
     const all = lines(

@@ -1,6 +1,8 @@
 import { moment } from '../app/format'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
+import { dayText } from '../ui/dates'
+import { dueDay } from './fields'
 import type { Task } from './task'
 
 const words = texts.tasks
@@ -19,6 +21,8 @@ export interface Names {
   people: ReadonlyMap<string, Person>
   /** Task keys and project names by ID. */
   things: ReadonlyMap<string, string>
+  /** The server's time zone. */
+  zone: string | undefined
 }
 
 const object = (v: unknown): Record<string, unknown> =>
@@ -29,7 +33,7 @@ const none = '–'
 const wordOf = (of: Readonly<Record<string, string>>, v: string): string => of[v] ?? v
 
 /** Formats a value of a field. Unknown IDs stay as they are. */
-function value(field: string, v: unknown, { people, things }: Names): string {
+function value(field: string, v: unknown, { people, things, zone }: Names): string {
   if (v === null || v === undefined || v === '') return none
   if (Array.isArray(v)) return v.map(String).join(', ') || none
   if (typeof v === 'object') return text(object(v).reason) || none
@@ -48,7 +52,7 @@ function value(field: string, v: unknown, { people, things }: Names): string {
     case 'project_id':
       return things.get(said) ?? words.someProject
     case 'due_at':
-      return moment(said)
+      return dayText(dueDay(said, zone))
     default:
       return said
   }
