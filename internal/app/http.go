@@ -29,9 +29,26 @@ type PublicConfig struct {
 	Demo                bool   `json:"demo" doc:"Whether this is the demo, with built-in agents."`
 }
 
-// mountPublic adds the public routes that do not belong to a feature.
+// Warning is something in Wardroom's surroundings that people should change.
+type Warning struct {
+	Kind     string     `json:"kind" enum:"unlisted_proxy" doc:"unlisted_proxy: an address forwards requests like a proxy, but its X-Forwarded-For header is not used."`
+	Address  string     `json:"address" example:"10.0.0.7"`
+	Text     string     `json:"text" doc:"What is wrong and what to do, in sentences."`
+	FirstAt  clock.Time `json:"first_at" doc:"When this process first noticed it."`
+	LastAt   clock.Time `json:"last_at"`
+	Requests int64      `json:"requests" doc:"Number of requests that showed it."`
+}
+
+// Warnings is the response of GET /warnings.
+type Warnings struct {
+	Warnings []Warning `json:"warnings" nullable:"false" doc:"The latest first."`
+}
+
+// mountPublic adds the public routes that do not belong to a feature, and the list of warnings.
 func (a *App) mountPublic() {
 	web.Get(a.API, "/health", actor.Public, "Check that Wardroom answers", a.handleHealth, web.Root(), web.Quiet())
+	web.Get(a.API, "/warnings", actor.ManageSettings, "List the warnings about Wardroom's surroundings", a.handleWarnings, web.Quiet(),
+		web.Describe("Lists what this process noticed since its start and what to change: addresses that forward requests like a proxy, but are not in TRUSTED_PROXIES. Anyone can send such requests, so the list has at most 16 addresses."))
 	web.Get(a.API, "/config", actor.Public, "Get the public settings", a.handleConfig, web.Quiet())
 	a.mountProbes()
 }
@@ -45,6 +62,14 @@ func (a *App) handleConfig(ctx context.Context, _ *struct{}) (*struct{ Body Publ
 	return &struct{ Body PublicConfig }{PublicConfig{
 		Version: Version, Timezone: a.cfg.Timezone.String(), RegistrationEnabled: a.cfg.RegistrationEnabled, SetupRequired: !owned, Demo: a.opts.Demo,
 	}}, err
+}
+
+func (a *App) handleWarnings(context.Context, *struct{}) (*struct{ Body Warnings }, error) {
+	list := []Warning{}
+	for _, u := range a.API.Unlisted() {
+		list = append(list, Warning{"unlisted_proxy", u.Address.String(), u.Text(), clock.At(u.First), clock.At(u.Last), u.Requests})
+	}
+	return &struct{ Body Warnings }{Warnings{list}}, nil
 }
 
 // mountDashboard adds the routes for the dashboard. Its page is served at / and at

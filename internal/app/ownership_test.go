@@ -94,7 +94,7 @@ func withoutObject() []string {
 		"POST /api/v1/agentrt/pairing/rotate", "DELETE /api/v1/agentrt/pairing/rotate",
 		"GET /api/v1/agentrt/jobs", "POST /api/v1/agentrt/jobs", "GET /api/v1/agentrt/slots", "GET /api/v1/agentrt/next-runs", // of the runtime
 		"GET /api/v1/settings", "PATCH /api/v1/settings", "POST /api/v1/settings/test", // of the service
-		"GET /api/v1/retention", "GET /api/v1/retention/preview", "POST /api/v1/retention/run",
+		"GET /api/v1/warnings", "GET /api/v1/retention", "GET /api/v1/retention/preview", "POST /api/v1/retention/run",
 		"GET /api/v1/standups", "GET /api/v1/standups/latest", "POST /api/v1/standups", "GET /api/v1/standups/schedule", "POST /api/v1/standups/schedule",
 		"GET /api/v1/tasks", "POST /api/v1/tasks", "POST /api/v1/tasks/claim", // see TestOthersTasksAreNotNext
 		"GET /api/v1/users", "POST /api/v1/users", "GET /api/v1/people",

@@ -57,6 +57,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler)
 	start := a.opts.Now()
 	x := &exchange{api: a, id: requestID(r.Header.Get("X-Request-Id"))}
 	x.address = clientAddress(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), a.opts.TrustedProxies)
+	a.unlisted.note(&a.opts, r, x.address)
 	x.w = &responder{ResponseWriter: w, x: x}
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	a.running.Add(1)

@@ -91,6 +91,7 @@ type API struct {
 	openapi      func() []byte
 	pages        http.HandlerFunc // nil if not set; see Pages
 	running      atomic.Int64     // requests in progress
+	unlisted     unlistedProxies
 }
 
 // New returns an API without feature routes. It serves its OpenAPI document at

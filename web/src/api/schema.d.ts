@@ -2142,6 +2142,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/warnings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the warnings about Wardroom's surroundings
+         * @description Lists what this process noticed since its start and what to change: addresses that forward requests like a proxy, but are not in TRUSTED_PROXIES. Anyone can send such requests, so the list has at most 16 addresses.
+         */
+        get: operations["get-warnings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -2898,6 +2918,37 @@ export interface components {
             /** @description Time zone in which days begin and end. */
             timezone: string;
             version: string;
+        };
+        AppWarning: {
+            /** @example 10.0.0.7 */
+            address: string;
+            /**
+             * Format: date-time
+             * @description When this process first noticed it.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            first_at: string;
+            /**
+             * @description unlisted_proxy: an address forwards requests like a proxy, but its X-Forwarded-For header is not used.
+             * @enum {string}
+             */
+            kind: "unlisted_proxy";
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            last_at: string;
+            /**
+             * Format: int64
+             * @description Number of requests that showed it.
+             */
+            requests: number;
+            /** @description What is wrong and what to do, in sentences. */
+            text: string;
+        };
+        AppWarnings: {
+            /** @description The latest first. */
+            warnings: components["schemas"]["AppWarning"][];
         };
         Approval: {
             action: components["schemas"]["ApprovalAction"];
@@ -5568,6 +5619,7 @@ export interface components {
             done_at: string | null;
             /**
              * Format: date-time
+             * @description Due time. 23:59:59.999Z stands for the whole day, which is the same day in every time zone. The task is overdue when the day has passed in Wardroom's time zone.
              * @example 2026-11-20T08:00:00.000Z
              */
             due_at: string | null;
@@ -5627,7 +5679,6 @@ export interface components {
             reason: string;
             /**
              * Format: date-time
-             * @description Due time. 23:59:59.999Z stands for the whole day, which is the same day in every time zone. The task is overdue when the day has passed in Wardroom's time zone.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string;
@@ -5698,6 +5749,7 @@ export interface components {
             cost_usd: string | null;
             /**
              * Format: date-time
+             * @description Due time. 23:59:59.999Z stands for the whole day, which is the same day in every time zone. The task is overdue when the day has passed in Wardroom's time zone.
              * @example 2026-11-20T08:00:00.000Z
              */
             due_at: string | null;
@@ -5766,7 +5818,7 @@ export interface components {
             description?: string;
             /**
              * Format: date-time
-             * @description Due time. 23:59:59.999Z stands for the whole day, which is the same day in every time zone. The task is overdue when the day has passed in Wardroom's time zone.
+             * @description A time, or 23:59:59.999Z of a day for the whole day; null for none.
              * @example 2026-11-20T08:00:00.000Z
              */
             due_at?: string | null;
@@ -5844,7 +5896,6 @@ export interface components {
             body: string;
             /**
              * Format: date-time
-             * @description A time, or 23:59:59.999Z of a day for the whole day; null for none.
              * @example 2026-11-20T08:00:00.000Z
              */
             created_at: string;
@@ -5936,6 +5987,7 @@ export interface components {
             description?: string;
             /**
              * Format: date-time
+             * @description A time, or 23:59:59.999Z of a day for the whole day.
              * @example 2026-11-20T08:00:00.000Z
              */
             due_at?: string;
@@ -6002,7 +6054,6 @@ export interface components {
             archived_at: string | null;
             /**
              * Format: date-time
-             * @description A time, or 23:59:59.999Z of a day for the whole day.
              * @example 2026-11-20T08:00:00.000Z
              */
             created_at: string;
@@ -13992,6 +14043,31 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            422: components["responses"]["UnprocessableEntity"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-warnings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppWarnings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             422: components["responses"]["UnprocessableEntity"];
             default: components["responses"]["Problem"];
         };

@@ -6,12 +6,12 @@ import { useTickingHere } from '../app/clock'
 import { useConfig } from '../app/config'
 import { span } from '../app/format'
 import { heardAt, useLineState } from '../app/live'
-import { queries } from '../app/queries'
+import { leads, queries, useMe } from '../app/queries'
 import { settings } from '../texts/settings'
 import { Button } from '../ui/Button'
 import { State, type Tone } from '../ui/State'
 import { Ago, Group, Part } from './Bits'
-import { healthQuery, readyQuery } from './queries'
+import { healthQuery, readyQuery, warningsQuery } from './queries'
 
 const words = settings.health
 
@@ -36,7 +36,7 @@ export function HealthPart() {
   const line = useLineState()
   const before = useRef(line)
   const ask = useCallback(() => {
-    for (const of of [healthQuery, readyQuery]) void cache.refetchQueries({ queryKey: of.queryKey })
+    for (const of of [healthQuery, readyQuery, warningsQuery]) void cache.refetchQueries({ queryKey: of.queryKey })
   }, [cache])
   useEffect(() => {
     // A lost or restored connection may mean that the server changed.
@@ -92,6 +92,7 @@ function useFindings(): Finding[] {
   const ready = useQuery(readyQuery)
   const line = useLineState()
   const gateway = useQuery(queries.gateway).data
+  const warnings = useQuery({ ...warningsQuery, enabled: leads(useMe().data) }).data?.warnings
   const quiet = useTickingHere(now => {
     const at = heardAt()
     return at === null ? '' : span(now - at)
@@ -151,6 +152,9 @@ function useFindings(): Finding[] {
         </Link>
       ),
     },
+    ...(warnings ?? []).map(
+      (w): Finding => ({ id: `proxy ${w.address}`, name: `${words.proxy} ${w.address}`, state: 'amiss', text: w.text }),
+    ),
     {
       id: 'clocks',
       name: words.clocks,

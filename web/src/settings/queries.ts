@@ -131,6 +131,13 @@ export const readyQuery = queryOptions({
   retry: false,
 })
 
+/** What the server noticed about its surroundings; only for the owner and admins. */
+export const warningsQuery = queryOptions({
+  queryKey: ['settings', 'warnings'],
+  queryFn: ({ signal }) => take(api.GET('/api/v1/warnings', { signal })),
+  retry: false,
+})
+
 /** The runtime's jobs, to find the standup job in First steps. */
 export const jobsQuery = queryOptions({
   queryKey: ['settings', 'jobs'],

@@ -447,6 +447,7 @@ export const settings = {
     heard: 'Last update',
     gateway: 'Gateway',
     gatewayOff: 'No gateway configured',
+    proxy: 'Proxy',
     clocks: 'Clocks',
     clocksOk: 'Wardroom’s clock and this machine’s clock agree',
     clocksOff: (by: string) => `The clocks of Wardroom and this machine differ by ${by}.`,
