@@ -166,6 +166,10 @@ func unreachable(u *url.URL, err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err // without the whole address
 	}
+	if via, bad := http.ProxyFromEnvironment(&http.Request{URL: u}); bad == nil && via != nil {
+		return withStatus(exitUnavailable, "could not reach Wardroom at %s://%s through the proxy %s, which %s_PROXY in the environment sets: %w. Add %s to NO_PROXY, or correct the proxy",
+			u.Scheme, u.Host, via.Host, strings.ToUpper(u.Scheme), err, u.Hostname())
+	}
 	return withStatus(exitUnavailable, "could not reach Wardroom at %s://%s: %w. Start it, or set WARDROOM_URL to its address", u.Scheme, u.Host, err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -141,7 +142,40 @@ func dispatch(ctx context.Context, args []string, t terminal) (err error) {
 	if err != nil {
 		return usage(fmt.Errorf("%w (see wardroom --help)", err))
 	}
-	return command.Run()
+	return withOrigins(command.Run(), args, env)
+}
+
+// variableName matches the name of a setting in an error.
+var variableName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\b`)
+
+// withOrigins adds to an error about settings which of those that it names come from the environment or the .env file. Some
+// names, such as HOST and PORT, are so common that a shell or a platform sets them for something else.
+func withOrigins(err error, args []string, dotEnv map[string]string) error {
+	if !errors.Is(err, errUsage) && !errors.Is(err, app.ErrListen) {
+		return err
+	}
+	var notes []string
+	for _, name := range variableName.FindAllString(err.Error(), -1) {
+		option := "--" + strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+		given := slices.ContainsFunc(args, func(a string) bool { return a == option || strings.HasPrefix(a, option+"=") })
+		_, shell := os.LookupEnv(name)
+		_, file := dotEnv[name]
+		note := ""
+		switch {
+		case given:
+		case shell:
+			note = fmt.Sprintf("%s comes from the environment of this process: unset it there, or use %s.", name, option)
+		case file:
+			note = fmt.Sprintf("%s comes from the .env file: change it there, or use %s.", name, option)
+		}
+		if note != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	if len(notes) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w\n%s", err, strings.Join(notes, "\n"))
 }
 
 // usage marks err as an error in the settings or the command line.

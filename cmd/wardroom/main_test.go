@@ -250,6 +250,19 @@ func TestServeFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	command(t, "", "serve", "--data-dir", "other", "--port", port).ends(1, "address already in use", "set another HOST or PORT")
+	// A shell's own HOST, or a platform's PORT, must be found where it is set.
+	t.Setenv("PORT", port)
+	command(t, "", "serve", "--data-dir", "other").ends(1, "address already in use", "PORT comes from the environment of this process: unset it there, or use --port.")
+	t.Setenv("HOST", "my mac")
+	command(t, "", "demo", "--no-open", "--port", "0").ends(2, "HOST is", "HOST comes from the environment of this process: unset it there, or use --host.")
+	write(t, ".env", "TIMEZONE=Mars\n")
+	o := command(t, "", "serve", "--data-dir", "other", "--host", "my mac").ends(2, "TIMEZONE comes from the .env file")
+	if strings.Contains(o.err, "HOST comes from") {
+		t.Errorf("an option is taken for the environment:\n%s", o.err)
+	}
+	write(t, ".env", "")
+	t.Setenv("HOST", "127.0.0.1")
+	t.Setenv("PORT", "0")
 	p.end()
 	command(t, "", "migrate").ends(0, "up to date") // the process has released the lock
 	const other = "database-password-52be"

@@ -375,13 +375,16 @@ func (a *App) Close() error {
 // Handler returns the HTTP handler for all routes.
 func (a *App) Handler() http.Handler { return a.API.Handler() }
 
+// ErrListen means that HOST and PORT name an address on which Wardroom can't listen.
+var ErrListen = errors.New("can't serve")
+
 // Listen opens and returns the listener for the API. If METRICS_ADDR is set, it also
 // opens the listener for the metrics.
 func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	address := net.JoinHostPort(a.cfg.Host, fmt.Sprint(a.cfg.Port))
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w (set another HOST or PORT)", address, err)
+		return nil, fmt.Errorf("%w: listen on %s: %w (set another HOST or PORT)", ErrListen, address, err)
 	}
 	at := addressOn(ln)
 	a.address.Store(&at)

@@ -34,8 +34,9 @@ type Client struct {
 	secrets         *secrets
 	device          *device // nil without a device; like wallet, used only by the goroutine of Run
 	wallet          wallet
-	onDeviceEvent   func(DeviceEvent) // called with device events; may be nil. See OnDeviceEvent
-	identityChanged chan struct{}     // signals that SetIdentity changed the identity
+	onDeviceEvent   func(DeviceEvent)      // called with device events; may be nil. See OnDeviceEvent
+	deviceProblem   atomic.Pointer[string] // Identity.Problem
+	identityChanged chan struct{}          // signals that SetIdentity changed the identity
 	events          hub
 	runs            *runs
 	waiting         atomic.Int32  // number of callers in Await; while it is positive, retries come sooner

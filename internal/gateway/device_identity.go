@@ -15,6 +15,8 @@ type Identity struct {
 	// Gateway is the address of the gateway that issued Token, as Endpoint.URL has it. The
 	// client sends the token to no other gateway.
 	Gateway string
+	// Problem says in sentences why the stored device could not be read. Key is then empty.
+	Problem string
 }
 
 // tokenFor returns the identity's token, or an empty string if another gateway issued it.
@@ -72,6 +74,7 @@ func (c *Client) SetIdentity(id Identity) {
 		return
 	}
 	id.Key = slices.Clone(id.Key)
+	c.deviceProblem.Store(&id.Problem)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next = &id

@@ -105,6 +105,11 @@ func (c *Client) dial(ctx context.Context) (*conn, *failure) {
 
 // dialFailure explains why the WebSocket connection could not be opened.
 func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *failure {
+	return c.viaProxy(c.directFailure(err, resp, reached), err, resp)
+}
+
+// directFailure is dialFailure for a connection without a proxy.
+func (c *Client) directFailure(err error, resp *http.Response, reached bool) *failure {
 	host := c.at.url.Host
 	if resp != nil {
 		return c.httpFailure(resp)

@@ -198,6 +198,7 @@ func (c *Client) cloneAs(at *endpoint, is *device, has wallet) *Client {
 		runs: &runs{},
 	}
 	t.events.now = t.opt.Now
+	t.deviceProblem.Store(c.deviceProblem.Load())
 	return t
 }
 

@@ -131,8 +131,11 @@ func (x *examination) networkFailure(ctx context.Context, s *netTrace, err error
 	c := x.client
 	f := c.dialFailure(err, nil, s.tcp > 0)
 	at := f.layer
+	proxy, _ := c.proxy()
 	switch {
 	case at != "":
+	case proxy != "":
+		at = LayerTCP
 	case s.tcp == 0 && !s.dnsBegan.IsZero() && s.dns == 0:
 		at = LayerDNS
 		f.text = fmt.Sprintf("Could not resolve the name %s: %s", c.at.url.Hostname(), f.text)
@@ -210,9 +213,10 @@ func (x *examination) recordNetwork(s *netTrace) {
 func (x *examination) recordDNS(s *netTrace) {
 	host := x.client.at.url.Hostname()
 	_, literal := netip.ParseAddr(host)
+	proxy, variable := x.client.proxy()
 	switch {
-	case x.proxy() != "":
-		x.step(LayerDNS, StepSkipped, -1, fmt.Sprintf("The proxy %s resolves the name (HTTP_PROXY or HTTPS_PROXY in Wardroom's environment).", x.proxy()))
+	case proxy != "":
+		x.step(LayerDNS, StepSkipped, -1, fmt.Sprintf("The proxy %s resolves the name (%s in Wardroom's environment).", proxy, variable))
 	case literal == nil:
 		x.step(LayerDNS, StepSkipped, -1, host+" is an IP address, so no lookup is needed.")
 	case s.dns > 0:
@@ -220,22 +224,6 @@ func (x *examination) recordDNS(s *netTrace) {
 	default:
 		x.step(LayerDNS, StepSkipped, -1, "Not checked: Wardroom did not resolve the name itself.")
 	}
-}
-
-// proxy returns the host and port of the HTTP proxy that the connection uses, or an empty string if
-// it uses none.
-func (x *examination) proxy() string {
-	c := x.client
-	if c.opt.HTTP.Proxy == nil {
-		return ""
-	}
-	at := *c.at.url
-	at.Scheme = map[string]string{"ws": "http", "wss": "https"}[at.Scheme]
-	via, err := c.opt.HTTP.Proxy(&http.Request{URL: &at})
-	if err != nil || via == nil {
-		return ""
-	}
-	return via.Host
 }
 
 func (x *examination) recordTCP(s *netTrace) {
@@ -323,7 +311,7 @@ func (x *examination) startupFailure(p page) *failure {
 		f.text = fmt.Sprintf("A proxy at %s reports that the gateway behind it is unavailable (HTTP %d).", c.at.url.Host, p.status)
 		f.fix = "Start the gateway, or correct its address in the proxy's configuration."
 	}
-	return f
+	return c.viaProxy(f, nil, &http.Response{StatusCode: p.status})
 }
 
 // healthPage describes the gateway's health page in one sentence, for the report.

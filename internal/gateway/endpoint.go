@@ -13,6 +13,9 @@ type Endpoint struct {
 	URL   string // http, https, ws or wss; empty means that no gateway is configured
 	Token string // the gateway's shared token; never shown, logged or returned
 
+	// Problem says in a sentence why the stored token could not be read; empty if it could, or if none is stored.
+	Problem string
+
 	// URLEditable and TokenEditable say that people change the value in the dashboard. Errors
 	// then tell them to change it there, and not in the environment.
 	URLEditable, TokenEditable bool

@@ -88,6 +88,9 @@ func (c *Client) unauthorized(cr credential) *failure {
 		f.text = "The gateway rejected both the device token and the shared token."
 	case cr.kind == sharedToken:
 		f.text = "The gateway rejected the shared token."
+	case c.at != nil && c.at.Problem != "":
+		f.text = "The gateway requires a token. " + c.at.Problem
+		return f
 	default:
 		f.text = "The gateway requires a token, but none is set."
 	}
@@ -148,6 +151,9 @@ func scopesOf(named []string) []string {
 // unpaired returns the failure for an unpaired device. It explains what a person must
 // approve, and where.
 func (c *Client) unpaired(d details) *failure {
+	if problem := c.deviceProblem.Load(); c.device == nil && problem != nil && *problem != "" {
+		return &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address. " + *problem}
+	}
 	if c.device == nil {
 		f := &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address, and Wardroom has no key pair."}
 		return f.withFix("Pair Wardroom in the dashboard under Settings → Gateway (or set AGENTRT_DEVICE_PRIVATE_KEY), or run it on the gateway's host, where the shared token is enough.")

@@ -289,13 +289,14 @@ func Stored(ctx context.Context, q db.Queryer, keys vault.Source, address string
 	if err != nil || current == nil {
 		return gateway.Identity{}, err
 	}
+	var id gateway.Identity
 	v, err := keys.Find()
-	if err != nil {
-		return gateway.Identity{}, fmt.Errorf("%s", unreadable(err)) //nolint:err113 // for people
+	if err == nil {
+		id, err = current.open(v, address)
 	}
-	id, err := current.open(v, address)
 	if err != nil {
-		return gateway.Identity{}, fmt.Errorf("%s", unreadable(err)) //nolint:err113 // for people
+		why := unreadable(err)
+		return gateway.Identity{Problem: why}, fmt.Errorf("%s", why) //nolint:err113 // for people
 	}
 	return id, nil
 }

@@ -167,11 +167,14 @@ func (s *Service) syncClient(ctx context.Context) error {
 	if err != nil {
 		if why := unreadable(err); has.trouble != why {
 			has.trouble = why
+			if has.deviceID == "" {
+				s.Runtime.SetIdentity(gateway.Identity{Problem: why})
+			}
 			s.Log.ErrorContext(ctx, "could not use the stored device", "device_id", current.device.ID, "reason", why)
 		}
 		if has.deviceID != "" && has.deviceID != current.device.ID {
 			s.held = held{trouble: has.trouble}
-			s.Runtime.SetIdentity(gateway.Identity{})
+			s.Runtime.SetIdentity(gateway.Identity{Problem: has.trouble})
 		}
 		return nil
 	}

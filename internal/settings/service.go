@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,7 +117,11 @@ func unreadable(err error) string {
 	if errors.Is(err, vault.ErrBroken) {
 		return "The stored token was modified, or copied from another database. Enter it again."
 	}
-	return fmt.Sprintf("Wardroom could not decrypt the stored token: %s. Restore the encryption key, or enter the token again.", err)
+	what := "Restore the encryption key, or enter the token again."
+	if errors.Is(err, vault.ErrFile) { // the error says what to do
+		what = ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("Wardroom could not decrypt the stored token: %s. %s", err, what))
 }
 
 // Change changes settings and passes them to the gateway client. A change of the gateway requires

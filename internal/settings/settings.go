@@ -204,11 +204,14 @@ func (f Fixed) endpoint(w stored, keys vault.Source) (gateway.Endpoint, error) {
 		return e, nil
 	}
 	v, err := keys.Find()
-	if err != nil {
-		return e, err
+	if err == nil {
+		var token []byte
+		token, err = v.Open(tokenPlace(w.tokenFor), w.sealed)
+		e.Token = string(token)
 	}
-	token, err := v.Open(tokenPlace(w.tokenFor), w.sealed)
-	e.Token = string(token)
+	if err != nil {
+		e.Problem = unreadable(err)
+	}
 	return e, err
 }
 

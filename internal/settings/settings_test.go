@@ -2,6 +2,8 @@ package settings
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -98,5 +100,25 @@ func TestTarget(t *testing.T) {
 		if to != c.to || bad != c.bad {
 			t.Errorf("%s: to %q, rejected %q", name, to, bad)
 		}
+	}
+}
+
+// A token that can't be read must not look like one that was never set.
+func TestUnreadableTokenIsNamed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "encryption.key")
+	if err := os.WriteFile(file, []byte(strings.Repeat("a", 43)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	const here = "ws://here:18789"
+	e, err := Fixed{}.endpoint(sealedFor(t, here, here), vault.Source{File: file})
+	if err == nil || e.Token != "" || !strings.Contains(e.Problem, "could not decrypt the stored token: the key file "+file) || !strings.Contains(e.Problem, "mode 0640") {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if strings.Contains(e.Problem, "enter the token again") {
+		t.Errorf("it advises to enter the token, which can't be stored: %s", e.Problem)
 	}
 }

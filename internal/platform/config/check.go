@@ -70,7 +70,7 @@ func (r Raw) Check() (Config, []string, error) {
 	if c.JWTExpiresIn > 0 && c.JWTExpiresIn < time.Minute {
 		k.warn("JWT_EXPIRES_IN is %q, so a login lasts %s: a plain number is in seconds; 7d is seven days", r.JWTExpiresIn, clock.FormatDuration(c.JWTExpiresIn))
 	}
-	k.secrets(c)
+	k.secrets(r, c)
 	k.encryption(r, &c)
 	k.connection(r, &c)
 	k.standup(c)
@@ -160,8 +160,17 @@ func (k *checker) warn(format string, args ...any) {
 	k.warnings = append(k.warnings, fmt.Sprintf(format, args...))
 }
 
-// secrets rejects secrets that are missing or too short.
-func (k *checker) secrets(c Config) {
+// secrets rejects secrets that are missing or too short, and warns of white space around one, which usually comes from the
+// line end of a file.
+func (k *checker) secrets(r Raw, c Config) {
+	for _, s := range []struct {
+		name  string
+		value Secret
+	}{{"JWT_SECRET", c.JWTSecret}, {"BOOTSTRAP_OWNER_PASSWORD", c.BootstrapOwnerPassword}, {"DB_PASSWORD", r.DBPassword}} {
+		if v := s.value.Reveal(); strings.TrimSpace(strings.TrimPrefix(v, "\ufeff")) != v {
+			k.warn("%s begins or ends with white space, a line break, or a byte order mark, which is part of it: remove that if it comes from a file", s.name)
+		}
+	}
 	switch n := utf8.RuneCountInString(c.JWTSecret.Reveal()); {
 	case n == 0:
 		k.reject("JWT_SECRET", "is missing: set it to at least %d characters, for example the output of: openssl rand -hex 48", minJWTSecret)

@@ -30,6 +30,9 @@ func LoadDotEnv(path string, lookup func(string) (string, bool)) (map[string]str
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]string{}, nil
 	}
+	if info, is := os.Stat(path); err != nil && is == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder, not a file with settings: remove it; a container engine creates it if the file that it should mount is missing", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}

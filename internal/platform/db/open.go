@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -55,8 +57,8 @@ func Own(ctx context.Context, rawURL string) (*DB, error) {
 	if EngineOf(rawURL) == Postgres {
 		return openPostgres(ctx, rawURL)
 	}
-	if err := os.MkdirAll(filepath.Dir(rawURL), 0o700); err != nil {
-		return nil, fmt.Errorf("create the database folder: %w", err)
+	if err := makeFolder(rawURL); err != nil {
+		return nil, err
 	}
 	file := rawURL
 	if target, err := filepath.EvalSymlinks(file); err == nil {
@@ -64,7 +66,7 @@ func Own(ctx context.Context, rawURL string) (*DB, error) {
 	}
 	owner, err := own(ctx, file)
 	if err != nil {
-		return nil, err
+		return nil, advised(err, file)
 	}
 	d, err := openSQLite(ctx, rawURL)
 	if err != nil {
@@ -75,11 +77,11 @@ func Own(ctx context.Context, rawURL string) (*DB, error) {
 }
 
 func openSQLite(ctx context.Context, path string) (*DB, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("create the database folder: %w", err)
+	if err := makeFolder(path); err != nil {
+		return nil, err
 	}
 	if err := createPrivate(path); err != nil {
-		return nil, err
+		return nil, advised(err, path)
 	}
 	// One connection writes: SQLite allows one writer, and our own queue is fairer
 	// than its busy loop. Settings are in the address because they apply to a
@@ -159,6 +161,33 @@ func address(path, parameters string) string {
 	return u.String() + "?" + parameters + "&_time_integer_format=unix_micro&_inttotime=1"
 }
 
+// makeFolder creates the folder of a database file.
+func makeFolder(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return advised(fmt.Errorf("create the database folder: %w", err), path)
+	}
+	return nil
+}
+
+// advised adds what to do to an error about a database file or its folder.
+func advised(err error, path string) error {
+	folder := filepath.Dir(path)
+	info, missing := os.Stat(path)
+	switch {
+	case missing == nil && info.IsDir():
+		return fmt.Errorf("%w (%s is a folder: set DATABASE_URL to a file in it, such as sqlite:%s)", err, path, filepath.Join(path, "wardroom.db"))
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%w (%s is not a folder: remove the file, or set another DATA_DIR)", err, folder)
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w (the file system is read-only: mount a writable volume at %s, or set another DATA_DIR)", err, folder)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w (user %d, which runs Wardroom, must be allowed to write to %s: make that user its owner, or set another DATA_DIR)", err, os.Getuid(), folder)
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w (the disk is full: make room on the volume of %s)", err, folder)
+	}
+	return err
+}
+
 // createPrivate creates the database file if it does not exist. Only the user who
 // runs Wardroom can read the file, because it contains password hashes.
 func createPrivate(path string) error {
@@ -215,6 +244,24 @@ func limitsOf(cfg *pgx.ConnConfig) (limits, error) {
 	return within, nil
 }
 
+// checkEncoding connects for the first time and refuses a database that can't store all text: in another encoding, some text
+// is refused, and a backup restores as other text.
+func checkEncoding(ctx context.Context, pool *pgxpool.Pool, cfg *pgx.ConnConfig) error {
+	var server, client string
+	if err := pool.QueryRow(ctx, `SELECT current_setting('server_encoding'), current_setting('client_encoding')`).Scan(&server, &client); err != nil {
+		return fmt.Errorf("connect to the database on %s: %w", cfg.Host, err)
+	}
+	switch {
+	case server != "UTF8":
+		return fmt.Errorf("the PostgreSQL database %s has the encoding %s, in which Wardroom can't store every text: create a database with "+
+			"CREATE DATABASE name ENCODING 'UTF8' LOCALE 'C.UTF-8' TEMPLATE template0, and set DATABASE_URL or DB_NAME to it", cfg.Database, server)
+	case client != "UTF8":
+		return fmt.Errorf("connections to the PostgreSQL database %s have the encoding %s, so PostgreSQL would change texts: remove client_encoding "+
+			"from DATABASE_URL and from the settings of the role and the database", cfg.Database, client)
+	}
+	return nil
+}
+
 func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
@@ -239,9 +286,9 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	if err := checkEncoding(ctx, pool, cfg.ConnConfig); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("connect to the database on %s: %w", cfg.ConnConfig.Host, err)
+		return nil, err
 	}
 	shared := sql.OpenDB(boundedConnector{stdlib.GetPoolConnector(pool), within.dial + pingTime})
 	shared.SetMaxIdleConns(0) // pgxpool keeps idle connections

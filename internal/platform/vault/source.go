@@ -27,6 +27,15 @@ type Source struct {
 // Such a text is a valid value for ENCRYPTION_KEY, so the key can be moved there.
 const fileText = 43
 
+// ErrFile means that the key file exists but can't be used. The error says what to do.
+var ErrFile = errors.New("the key file can't be used")
+
+// fileError is an ErrFile with its own text.
+type fileError struct{ error }
+
+func (fileError) Is(target error) bool { return target == ErrFile }
+func (e fileError) Unwrap() error      { return e.error }
+
 // Find returns a vault with the configured keys, or ErrNoKey. It never creates a key
 // file.
 func (s Source) Find() (*Vault, error) {
@@ -68,6 +77,9 @@ func (s Source) read() (string, error) {
 		return "", fs.ErrNotExist
 	}
 	f, err := os.Open(s.File)
+	if errors.Is(err, fs.ErrPermission) {
+		return "", fileError{fmt.Errorf("the user that runs Wardroom (%d) may not read the key file %s: make that user its owner (chown), with mode 600", os.Getuid(), s.File)}
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the key file: %w", err)
 	}
@@ -77,19 +89,20 @@ func (s Source) read() (string, error) {
 		return "", fmt.Errorf("read the key file: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("the key file %s is not a regular file: replace it with a file that contains the key, or set ENCRYPTION_KEY", s.File)
+		return "", fileError{fmt.Errorf("the key file %s is not a regular file: replace it with a file that contains the key, or set ENCRYPTION_KEY", s.File)}
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return "", fmt.Errorf("the key file %s is readable by other users (mode %04o): run chmod 600 on it, and replace the key if someone may have read it", s.File, mode)
+		return "", fileError{fmt.Errorf("the key file %s is readable by other users (mode %04o): run chmod 600 on it, and replace the key if someone may have read it. "+
+			"If an orchestrator changes the mode again, as fsGroup in Kubernetes does, set ENCRYPTION_KEY to the file's content and delete the file", s.File, mode)}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, 4*fileText))
 	if err != nil {
 		return "", fmt.Errorf("read the key file: %w", err)
 	}
-	text := strings.TrimSuffix(string(data), "\n")
+	text := strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff")) // an editor may have added line ends or a byte order mark
 	if key, err := base64.RawURLEncoding.Strict().DecodeString(text); err != nil || len(key) != 32 || len(text) != fileText {
-		return "", fmt.Errorf("the key file %s does not contain a key of %d characters: restore it from a backup; "+
-			"without a backup, delete it and create the encrypted secrets again", s.File, fileText)
+		return "", fileError{fmt.Errorf("the key file %s does not contain a key of %d characters: restore it from a backup; "+
+			"without a backup, delete it and create the encrypted secrets again", s.File, fileText)}
 	}
 	return text, nil
 }

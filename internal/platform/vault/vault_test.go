@@ -156,7 +156,20 @@ func TestKeyFile(t *testing.T) {
 			t.Errorf("opened %q, %v, seals with %s", got, err, v.KeyID())
 		}
 	})
+	t.Run("an editor's byte order mark and line ends do not matter", func(t *testing.T) {
+		if err := os.WriteFile(file, []byte("\ufeff"+strings.TrimSpace(string(text))+"\r\n\r\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v, err := s.Find()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := v.Open(place, sealed); err != nil || string(got) != "secret" {
+			t.Errorf("opened %q, %v", got, err)
+		}
+	})
 	for name, spoil := range map[string]func() error{
+		"fsGroup":       func() error { return os.Chmod(file, 0o660) },
 		"mode 0640":     func() error { return os.Chmod(file, 0o640) },
 		"43 charact":    func() error { return os.WriteFile(file, text[:20], 0o600) },
 		"contain a key": func() error { return os.WriteFile(file, append(text, text...), 0o600) },
@@ -168,7 +181,7 @@ func TestKeyFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := s.Make()
-			if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), string(text[:20])) {
+			if !errors.Is(err, vault.ErrFile) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), string(text[:20])) {
 				t.Errorf("said %v", err)
 			}
 		})
