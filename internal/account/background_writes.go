@@ -71,7 +71,7 @@ type auditCount struct {
 // used records that a key or device was used, unless a use within the given interval before now is
 // already stored.
 func (n *notes) used(what use, last *clock.Time, now time.Time, interval time.Duration) {
-	if last != nil && now.Sub(last.Time) < interval {
+	if last != nil && now.Sub(last.Time) < interval && last.Sub(now) < clock.Skew {
 		return
 	}
 	n.mu.Lock()

@@ -127,7 +127,7 @@ func insertDevice(ctx context.Context, tx *db.Tx, userID string, d Device) error
 
 // touchDevice stores the time of a device's last use, unless a later time is already stored.
 func touchDevice(ctx context.Context, tx *db.Tx, id string, at time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE sign_ins SET last_used_at = ? WHERE id = ? AND last_used_at < ?`, at, id, at)
+	_, err := tx.Exec(ctx, `UPDATE sign_ins SET last_used_at = ? WHERE id = ? AND (last_used_at < ? OR last_used_at > ?)`, at, id, at, at.Add(clock.Skew))
 	return err
 }
 

@@ -134,7 +134,7 @@ func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, erro
 	at := clock.At(s.Now())
 	d.CreatedAt, d.ExpiresAt = at, expires
 	// If an account logs in often, record it only once a minute.
-	often := u.LastLoginAt != nil && at.Sub(u.LastLoginAt.Time) < noteInterval
+	often := u.LastLoginAt != nil && at.Sub(u.LastLoginAt.Time) < noteInterval && u.LastLoginAt.Sub(at.Time) < clock.Skew
 	self := actor.Actor{ID: u.ID, Name: u.Name}
 	about := event.Subject{Kind: "user", ID: u.ID, Name: u.Name}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {

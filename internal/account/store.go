@@ -183,14 +183,14 @@ func dropTally(ctx context.Context, tx *db.Tx, subject string) error {
 	return err
 }
 
-func purgeTallies(ctx context.Context, tx *db.Tx, before time.Time) error {
-	_, err := tx.Exec(ctx, `DELETE FROM login_failures WHERE last_at <= ?`, before)
+func purgeTallies(ctx context.Context, tx *db.Tx, now time.Time) error {
+	_, err := tx.Exec(ctx, `DELETE FROM login_failures WHERE last_at <= ? OR last_at > ?`, now.Add(-forgetAfter), now.Add(forgetAfter))
 	return err
 }
 
 // findSetupTokens returns the digests of all valid setup tokens.
 func findSetupTokens(ctx context.Context, q db.Queryer, now time.Time) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT digest FROM setup_tokens WHERE expires_at > ?`, now)
+	rows, err := q.Query(ctx, `SELECT digest FROM setup_tokens WHERE expires_at > ? AND expires_at <= ?`, now, now.Add(SetupLife+clock.Skew))
 	return db.All(rows, err, func(r db.Row) (digest string, err error) { return digest, r.Scan(&digest) })
 }
 
@@ -200,7 +200,7 @@ func putSetupToken(ctx context.Context, tx *db.Tx, digest string, until time.Tim
 }
 
 func purgeSetupTokens(ctx context.Context, tx *db.Tx, now time.Time) error {
-	_, err := tx.Exec(ctx, `DELETE FROM setup_tokens WHERE expires_at <= ?`, now)
+	_, err := tx.Exec(ctx, `DELETE FROM setup_tokens WHERE expires_at <= ? OR expires_at > ?`, now, now.Add(SetupLife+clock.Skew))
 	return err
 }
 
@@ -258,13 +258,13 @@ func revokeKey(ctx context.Context, tx *db.Tx, id string, at time.Time) (bool, e
 
 // touchKey stores the time of an API key's last use, unless a later time is already stored.
 func touchKey(ctx context.Context, tx *db.Tx, id string, at time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`, at, id, at)
+	_, err := tx.Exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ? OR last_used_at > ?)`, at, id, at, at.Add(clock.Skew))
 	return err
 }
 
 // touchTools stores the time at which an API key last called the tools, unless a later time is already stored.
 func touchTools(ctx context.Context, tx *db.Tx, id string, at time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE api_keys SET tools_used_at = ? WHERE id = ? AND (tools_used_at IS NULL OR tools_used_at < ?)`, at, id, at)
+	_, err := tx.Exec(ctx, `UPDATE api_keys SET tools_used_at = ? WHERE id = ? AND (tools_used_at IS NULL OR tools_used_at < ? OR tools_used_at > ?)`, at, id, at, at.Add(clock.Skew))
 	return err
 }
 

@@ -38,7 +38,7 @@ type tally struct {
 // cannot exceed the limit. After free-1 failures, each further failure blocks new
 // attempts for a while.
 func (t tally) charge(now time.Time, free int) tally {
-	if now.Sub(t.lastAt) >= forgetAfter {
+	if now.Sub(t.lastAt) >= forgetAfter || t.lastAt.Sub(now) > forgetAfter {
 		t.failures = 0
 	}
 	t = tally{failures: t.failures + 1, lastAt: now}
@@ -192,12 +192,12 @@ func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now tim
 		if err != nil {
 			return nil, fmt.Errorf("look up failed logins: %w", err)
 		}
-		if t.blockedUntil.After(until) {
+		if t.blockedUntil.After(until) && clock.Holds(t.blockedUntil, now, longestPause) {
 			until = t.blockedUntil
 		}
 		list = append(list, t)
 	}
-	if wait := until.Sub(now); wait > 0 {
+	if wait := min(until.Sub(now), longestPause); wait > 0 {
 		return nil, ErrThrottled.With("Try again in %s.", (wait + time.Second - 1).Truncate(time.Second)).After(wait)
 	}
 	return list, nil
@@ -263,9 +263,9 @@ func (s *Service) recordThrottled(ctx context.Context, err error, what string, f
 	return err
 }
 
-// PurgeLoginFailures deletes failed logins that are too old to count toward the limits.
+// PurgeLoginFailures deletes failed logins that are too old to count toward the limits, or that a wrong clock dated.
 func (s *Service) PurgeLoginFailures(ctx context.Context) error {
-	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return purgeTallies(ctx, tx, s.Now().Add(-forgetAfter)) })
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return purgeTallies(ctx, tx, s.Now()) })
 	if err != nil {
 		return fmt.Errorf("purge failed logins: %w", err)
 	}

@@ -49,7 +49,7 @@ func (s *Service) verify(token string) (cachedToken, error) {
 	if len(s.Secret) == 0 {
 		return cachedToken{}, errNoSecret
 	}
-	if known, ok := s.tokens.find(token); ok && s.Now().Before(known.expires) {
+	if known, ok := s.tokens.find(token); ok && clock.Holds(known.expires, s.Now(), s.TokenLife) {
 		return known, nil
 	}
 	var c jwt.RegisteredClaims
@@ -65,6 +65,9 @@ func (s *Service) verify(token string) (cachedToken, error) {
 		return cachedToken{}, ErrToken.With("The token has expired. Log in again.")
 	case err != nil || uuid.Validate(c.Subject) != nil:
 		return cachedToken{}, ErrToken.With("Log in again.")
+	}
+	if c.IssuedAt != nil && c.IssuedAt.After(s.Now().Add(clock.Skew)) { // it would be valid for too long
+		return cachedToken{}, ErrToken.With("The token was issued while Wardroom's clock was wrong. Log in again.")
 	}
 	known := cachedToken{c.Subject, c.ID, c.ExpiresAt.UTC()}
 	s.tokens.keep(token, known)

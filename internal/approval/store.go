@@ -90,8 +90,8 @@ func insert(ctx context.Context, tx *db.Tx, r row) (bool, error) {
 func claim(ctx context.Context, tx *db.Tx, id string, by Decider, intent Decision, now, until time.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `
 		UPDATE approvals SET decider_id = ?, decider_name = ?, decider_role = ?, decision = ?, claimed_until = ?
-		WHERE id = ? AND state = 'pending' AND (claimed_until IS NULL OR claimed_until < ?)`,
-		by.ID, by.Name, by.Role, intent, until, id, now)
+		WHERE id = ? AND state = 'pending' AND (claimed_until IS NULL OR claimed_until < ? OR claimed_until > ?)`,
+		by.ID, by.Name, by.Role, intent, until, id, now, until.Add(clock.Skew))
 	return n == 1, err
 }
 

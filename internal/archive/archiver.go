@@ -76,7 +76,9 @@ type archiver struct {
 
 func newArchiver(s *Service) *archiver {
 	pace := s.Pace.withDefaults()
-	return &archiver{s: s, pace: pace, redact: newRedactor(), claim: mirror.NewClaim(s.DB, claimQuery, pace.Lease, s.Now)}
+	claim := mirror.NewClaim(s.DB, claimQuery, pace.Lease, s.Now)
+	claim.Ends = claimEnd
+	return &archiver{s: s, pace: pace, redact: newRedactor(), claim: claim}
 }
 
 // pass processes the changes since the last pass, and returns the delay before the next one.
@@ -117,7 +119,7 @@ func (k *archiver) work(ctx context.Context, list mirror.List, fresh bool) (time
 		if err != nil {
 			return 0, fmt.Errorf("read the time of the last reading: %w", err)
 		}
-		fresh = last == nil || !at.Before(last.Time)
+		fresh = last == nil || !at.Before(last.Time) || last.After(k.s.Now().Add(clock.Skew))
 	}
 	if fresh {
 		if err := k.storeChanged(ctx, slices.Concat(rows, list.Skipped), at); err != nil {
@@ -175,7 +177,7 @@ func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at 
 	k.readAt = at
 	const often = 15 * time.Second
 	if now := k.s.Now(); len(changed) > 0 || now.Sub(k.storedAt) >= often {
-		if err := k.s.DB.Tx(ctx, func(tx *db.Tx) error { return putReading(ctx, tx, at) }); err != nil {
+		if err := k.s.DB.Tx(ctx, func(tx *db.Tx) error { return putReading(ctx, tx, at, now) }); err != nil {
 			return fmt.Errorf("store the time of the reading: %w", err)
 		}
 		k.storedAt = now

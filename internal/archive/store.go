@@ -18,9 +18,13 @@ const state = "archive"
 // claimQuery is the update of mirror.Claim.
 const claimQuery = `UPDATE archive_state SET owner = ?, until = ? WHERE name = 'archive' AND (owner = ? OR until IS NULL OR until < ? OR ?)`
 
+// claimEnd is the query Ends of mirror.Claim.
+const claimEnd = `SELECT until FROM archive_state WHERE name = 'archive'`
+
 // putReading stores the time at which the runtime's list of sessions was last read.
-func putReading(ctx context.Context, tx *db.Tx, at clock.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE archive_state SET read_at = ? WHERE name = ? AND (read_at IS NULL OR read_at < ?)`, at, state, at)
+// A time in the future was stored while the clock was wrong.
+func putReading(ctx context.Context, tx *db.Tx, at clock.Time, now time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE archive_state SET read_at = ? WHERE name = ? AND (read_at IS NULL OR read_at < ? OR read_at > ?)`, at, state, at, now.Add(clock.Skew))
 	return err
 }
 

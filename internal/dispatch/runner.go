@@ -133,13 +133,17 @@ func (c *runner) Question() ask.Question {
 	return q
 }
 
-// Left returns the time left for the dispatch to start or, once it has started, to end.
+// Left returns the time left for the dispatch to start or, once it has started, to end. A time that is too far away was set
+// before the clock was set back, so that the limit begins anew.
 func (c *runner) Left() time.Duration {
-	by := c.d.startBy
+	by, limit, now := &c.d.startBy, c.Patience, c.Now()
 	if c.d.State == Started && c.d.endBy != nil {
-		by = *c.d.endBy
+		by, limit = c.d.endBy, c.Limit
 	}
-	return by.Sub(c.Now())
+	if by.After(now.Add(limit + clock.Skew)) {
+		*by = clock.At(now.Add(limit))
+	}
+	return by.Sub(now)
 }
 
 // Sending ends the dispatch if the task must no longer be dispatched, and otherwise records

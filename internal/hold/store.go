@@ -47,7 +47,7 @@ func all(ctx context.Context, q db.Queryer) ([]Hold, error) {
 
 // due returns the agents whose holds a job must continue.
 func due(ctx context.Context, q db.Queryer, now time.Time) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT agent_id FROM agent_holds WHERE released_at IS NULL AND retry_at <= ?`, now)
+	rows, err := q.Query(ctx, `SELECT agent_id FROM agent_holds WHERE released_at IS NULL AND (retry_at <= ? OR retry_at > ?)`, now, now.Add(retryLater+clock.Skew))
 	return db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 }
 

@@ -258,7 +258,7 @@ func (i Item) repeat(m NewItem, now time.Time) Item {
 
 // at returns the item as it is at the given time. The state can depend on the time, because a snooze ends by itself.
 func (i Item) at(now time.Time) Item {
-	if i.State == Snoozed && !i.SnoozedUntil.After(now) {
+	if i.State == Snoozed && !clock.Holds(i.SnoozedUntil.Time, now, maxSnooze) {
 		return i.to(Open)
 	}
 	return i

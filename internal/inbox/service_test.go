@@ -355,6 +355,29 @@ func TestSnoozesEnd(t *testing.T) {
 	})
 }
 
+// An item that was snoozed while the clock was wrong must not stay hidden for years.
+func TestSnoozeOfAWrongClock(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		k := newDesk(t, d)
+		item := k.raise(blocked("hidden", Low))
+		k.now = monday.AddDate(10, 0, 0)
+		if _, err := k.Snooze(k.ctx, item.ID, k.now.Add(time.Hour), nil); err != nil {
+			t.Fatal(err)
+		}
+		k.now = monday.Add(time.Minute)
+		if i, err := k.Get(k.ctx, item.ID); err != nil || i.State != Open {
+			t.Errorf("it is %s, %v", i.State, err)
+		}
+		if err := k.EndSnoozes(actor.With(t.Context(), actor.System)); err != nil {
+			t.Fatal(err)
+		}
+		if i := k.of("hidden"); i.State != Open || i.SnoozedUntil != nil {
+			t.Errorf("after the timer it is %+v", i)
+		}
+	})
+}
+
 // Purging deletes only items that were resolved long ago.
 func TestPurgeResolved(t *testing.T) {
 	t.Parallel()

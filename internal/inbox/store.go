@@ -199,7 +199,8 @@ func update(ctx context.Context, tx *db.Tx, i Item) error {
 
 // dueSnoozes returns the IDs of items whose snooze has ended, earliest first.
 func dueSnoozes(ctx context.Context, q db.Queryer, now time.Time, limit int) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT id FROM inbox_items WHERE state = 'snoozed' AND snoozed_until <= ? ORDER BY snoozed_until, id LIMIT ?`, now, limit)
+	rows, err := q.Query(ctx, `SELECT id FROM inbox_items WHERE state = 'snoozed' AND (snoozed_until <= ? OR snoozed_until > ?)
+		ORDER BY snoozed_until, id LIMIT ?`, now, now.Add(maxSnooze+clock.Skew), limit)
 	return db.All(rows, err, scanID)
 }
 

@@ -99,7 +99,7 @@ func lastPeriod(ctx context.Context, q db.Queryer, id string) (key string, err e
 type ended struct{ limitID, period string }
 
 func endedPeriods(ctx context.Context, q db.Queryer, now clock.Time) ([]ended, error) {
-	rows, err := q.Query(ctx, `SELECT DISTINCT limit_id, period FROM spend_limit_crossings WHERE NOT closed AND ends_at <= ? LIMIT 100`, now)
+	rows, err := q.Query(ctx, `SELECT DISTINCT limit_id, period FROM spend_limit_crossings WHERE NOT closed AND (ends_at <= ? OR ends_at IS NOT NULL AND at > ?) LIMIT 100`, now, now.Add(clock.Skew))
 	return db.All(rows, err, func(r db.Row) (e ended, err error) { return e, r.Scan(&e.limitID, &e.period) })
 }
 

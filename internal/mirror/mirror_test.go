@@ -180,6 +180,20 @@ func TestClaim(t *testing.T) {
 		want(a, ErrClaimed)
 		release(b)
 		want(a, nil)
+		// A claim of a wrong clock does not last for years.
+		a.Ends, b.Ends = `SELECT until FROM archive_state WHERE name = 'archive'`, `SELECT until FROM archive_state WHERE name = 'archive'`
+		want(b, ErrClaimed)
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `UPDATE archive_state SET until = ? WHERE name = 'archive'`, now.AddDate(10, 0, 0))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(b, nil)
+		want(a, ErrClaimed)
+		release(b)
+		want(a, nil)
 		if d.Engine() == db.SQLite {
 			now = now.Add(2 * time.Minute)
 			want(b, nil) // the lease has ended

@@ -75,7 +75,7 @@ func setSealed(ctx context.Context, tx *db.Tx, place, sealedKey, sealedToken str
 // or if another replica has claimed the device.
 func claimNext(ctx context.Context, tx *db.Tx, now, until time.Time) (r stored, ok bool, err error) {
 	r, err = scan(tx.QueryRow(ctx, `
-		UPDATE pairing_devices SET ask_at = ? WHERE place = 'next' AND ask_at <= ? RETURNING `+columns, until, now))
+		UPDATE pairing_devices SET ask_at = ? WHERE place = 'next' AND (ask_at <= ? OR ask_at > ?) RETURNING `+columns, until, now, until.Add(clock.Skew)))
 	if db.IsNotFound(err) {
 		return r, false, nil
 	}

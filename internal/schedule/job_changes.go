@@ -231,7 +231,7 @@ func (s *Service) StoreJob(ctx context.Context, tx *db.Tx, j gateway.Job) error 
 	if err != nil {
 		return err
 	}
-	known, err := findReading(ctx, tx)
+	known, err := s.reading(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -353,7 +353,7 @@ func (s *Service) Remove(ctx context.Context, id, revision string) error {
 			return err
 		}
 		if was != nil && was.present {
-			known, err := findReading(ctx, tx)
+			known, err := s.reading(ctx, tx)
 			if err != nil {
 				return err
 			}

@@ -104,7 +104,7 @@ func (r *reader) due(ctx context.Context) bool {
 	if now.Sub(r.last) >= reconcileInterval {
 		return now.Sub(r.tried) >= checkInterval
 	}
-	known, err := findReading(ctx, r.s.DB)
+	known, err := r.s.reading(ctx, r.s.DB)
 	if err != nil {
 		return false
 	}
@@ -157,7 +157,7 @@ type snapshot struct {
 func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	out := snapshot{at: began, unlisted: map[string]bool{}, missing: map[string]bool{}}
 	var err error
-	if out.known, err = findReading(ctx, r.s.DB); err != nil {
+	if out.known, err = r.s.reading(ctx, r.s.DB); err != nil {
 		return out, err
 	}
 	if out.jobs, err = r.s.Runtime.Jobs(ctx, gateway.JobsWanted{}); err != nil {
@@ -258,7 +258,7 @@ func (s *Service) store(ctx context.Context, seen snapshot) error {
 	}
 	began := seen.began()
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		known, err := findReading(ctx, tx)
+		known, err := s.reading(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func (s *Service) store(ctx context.Context, seen snapshot) error {
 				delete(have, j.ID)
 			}
 			for id, w := range have {
-				if !w.present || w.changedAt.After(seen.at) {
+				if !w.present || w.changedAt.After(seen.at) && !s.ahead(w.changedAt.Time) {
 					continue
 				}
 				removed = append(removed, id)
@@ -299,9 +299,12 @@ func (s *Service) store(ctx context.Context, seen snapshot) error {
 	return nil
 }
 
+// ahead reports whether a stored time is in the future, because the clock was wrong when it was stored.
+func (s *Service) ahead(t time.Time) bool { return t.After(s.Now().Add(clock.Skew)) }
+
 // storeJob stores an observed job, unless the stored row is newer than the observation.
 func (s *Service) storeJob(ctx context.Context, tx *db.Tx, v observation, was *mirroredJob) error {
-	if was != nil && was.changedAt.After(v.at) {
+	if was != nil && was.changedAt.After(v.at) && !s.ahead(was.changedAt.Time) {
 		return nil
 	}
 	is, slots, changed := v.apply(was, s.Grace)

@@ -23,6 +23,8 @@ type mirroredJob struct {
 }
 
 const (
+	// maxAhead is more than the ledger can be ahead of a read, which takes a while.
+	maxAhead = 10 * time.Minute
 	// maxAbsence is how far back slots are added after a period without reads. Older slots are no
 	// longer relevant.
 	maxAbsence = 7 * 24 * time.Hour
@@ -82,6 +84,12 @@ func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJo
 		}
 		is.nextDue = is.upcoming()
 		return is, nil, is.present
+	}
+	if last := was.lastDue; is.present && last != nil && last.After(s.at.Add(maxAhead)) {
+		// The ledger has slots of the future, because the clock was wrong: begin anew.
+		is.since, is.alarmed = clock.At(s.at), was.alarmed
+		is.nextDue = is.upcoming()
+		return is, nil, true
 	}
 	if is.present && was.text == is.text {
 		return *was, nil, false

@@ -35,7 +35,7 @@ func (s *Service) Judge(ctx context.Context) error {
 		return nil
 	}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if known, err = findReading(ctx, tx); err != nil {
+		if known, err = s.reading(ctx, tx); err != nil {
 			return err
 		}
 		return s.judgeAll(ctx, tx, now, known)
@@ -50,7 +50,7 @@ func (s *Service) Judge(ctx context.Context) error {
 // checkDue returns the last reading and reports whether the slot ledger needs an update. It writes
 // nothing to the database, because it runs every few seconds.
 func (s *Service) checkDue(ctx context.Context, now time.Time) (known reading, due bool, err error) {
-	if known, err = findReading(ctx, s.DB); err != nil {
+	if known, err = s.reading(ctx, s.DB); err != nil {
 		return known, false, err
 	}
 	if due, err = rowExists(ctx, s.DB, `SELECT 1 FROM schedule_jobs WHERE next_due <= ?`, now); due || err != nil {

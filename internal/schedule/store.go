@@ -210,6 +210,16 @@ type reading struct {
 	away     outage // the last one
 }
 
+// reading returns what is known of the runtime's runs. A reading of the future was stored while the clock was wrong, and
+// counts for nothing.
+func (s *Service) reading(ctx context.Context, q db.Queryer) (reading, error) {
+	r, err := findReading(ctx, q)
+	if s.ahead(r.to) {
+		r = reading{}
+	}
+	return r, err
+}
+
 func findReading(ctx context.Context, q db.Queryer) (r reading, err error) {
 	var from, to clock.Time
 	var awayFrom, awayTo *clock.Time

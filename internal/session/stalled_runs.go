@@ -71,7 +71,7 @@ func (g *activityLog) last(r *row, now time.Time) time.Time {
 	} else if began.IsZero() { // queued; earlier activity was of the previous run
 		noted = r.UpdatedAt.Time
 	}
-	if noted.After(sign) {
+	if noted.After(sign) && !noted.After(now.Add(clock.Skew)) { // a gateway whose clock is wrong knows nothing
 		sign = noted
 	}
 	if sign.IsZero() {

@@ -148,8 +148,15 @@ func (a *asker) Question() ask.Question {
 	}
 }
 
-// Left implements ask.Asker.
-func (a *asker) Left() time.Duration { return a.q.DeadlineAt.Sub(a.m.Now()) }
+// Left implements ask.Asker. A deadline that is too far away was set before the clock was set back, so that the timeout
+// begins anew.
+func (a *asker) Left() time.Duration {
+	now := a.m.Now()
+	if a.q.DeadlineAt.After(now.Add(a.m.AgentTimeout + clock.Skew)) {
+		a.q.DeadlineAt = clock.At(now.Add(a.m.AgentTimeout))
+	}
+	return a.q.DeadlineAt.Sub(now)
+}
 
 // Sending implements ask.Asker.
 func (a *asker) Sending(ctx context.Context) (time.Duration, error) {

@@ -52,7 +52,7 @@ func (s *Service) runJob(ctx context.Context, h *job.Held) error {
 	m.AgentTimeout, m.Deadline = cmp.Or(row.agentTimeout, s.AgentTimeout), cmp.Or(row.deadline, s.Deadline)
 	inner := ctx
 	if row.DeadlineAt != nil {
-		left := row.DeadlineAt.Sub(s.Now())
+		left := min(row.DeadlineAt.Sub(s.Now()), m.Deadline) // the clock may have been set back since
 		var cancel context.CancelFunc
 		inner, cancel = context.WithTimeoutCause(ctx, left, errDeadline)
 		defer cancel()

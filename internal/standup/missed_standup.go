@@ -50,6 +50,9 @@ func (s *Service) CheckMissed(ctx context.Context) error {
 	until := s.Now().Add(-s.StartGrace)
 	var errs []error
 	for _, of := range all {
+		if of.CheckedTo.After(s.Now().Add(clock.Skew)) { // by a clock that was wrong
+			of.CheckedTo, of.CheckedDay = clock.At(until.Add(-recheck)), ""
+		}
 		if of.team.ArchivedAt != nil || !of.Present || !of.Job.Enabled || !until.After(of.CheckedTo.Time) {
 			continue
 		}
@@ -63,6 +66,9 @@ func (s *Service) CheckMissed(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
+
+// recheck is how far back CheckMissed looks after the clock was set back.
+const recheck = time.Hour
 
 // checkMissedOf reports a team's missed standups and marks the team's schedule as checked up to the
 // given time.

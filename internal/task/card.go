@@ -152,7 +152,7 @@ func (d *cardRow) current(ctx context.Context, q db.Queryer, now time.Time, slim
 			return Card{}, err
 		}
 	}
-	if d.until == nil || now.Before(d.until.Time) {
+	if d.until == nil || clock.Holds(d.until.Time, now, longestLease) {
 		return d.card, nil
 	}
 	var t Task

@@ -39,7 +39,7 @@ func (s Status) starts() bool { return s == InProgress || s == Review || s == Do
 
 // activeClaim returns the claim unless it has expired.
 func (t Task) activeClaim(now time.Time) *Claim {
-	if t.Claim == nil || !now.Before(t.Claim.ExpiresAt.Time) {
+	if t.Claim == nil || !clock.Holds(t.Claim.ExpiresAt.Time, now, longestLease) {
 		return nil
 	}
 	return t.Claim
@@ -364,6 +364,7 @@ func anyClaim(ctx context.Context, q db.Queryer) (some bool, err error) {
 
 // endedClaims returns tasks whose claim has expired, up to the given limit.
 func endedClaims(ctx context.Context, q db.Queryer, now time.Time, limit int) ([]Task, error) {
-	rows, err := q.Query(ctx, `SELECT `+columns+` FROM tasks WHERE claim_until IS NOT NULL AND claim_until <= ? ORDER BY claim_until LIMIT ?`, now, limit)
+	rows, err := q.Query(ctx, `SELECT `+columns+` FROM tasks WHERE claim_until IS NOT NULL AND (claim_until <= ? OR claim_until > ?) ORDER BY claim_until LIMIT ?`,
+		now, now.Add(longestLease+clock.Skew), limit)
 	return db.All(rows, err, scan)
 }

@@ -226,7 +226,8 @@ func (c modelCall) item(name, configured string, isFallback, dearer bool, paid, 
 
 // reported reports whether the inbox has the item: an unresolved one, or one that was resolved recently.
 func (s *Models) reported(ctx context.Context, q db.Queryer, cause string) (known bool, err error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM inbox_items WHERE cause = ? AND (state <> 'resolved' OR resolved_at > ?))`
-	err = q.QueryRow(ctx, query, cause, clock.At(s.Now().Add(-silentFor))).Scan(&known)
+	const query = `SELECT EXISTS (SELECT 1 FROM inbox_items WHERE cause = ? AND (state <> 'resolved' OR resolved_at > ? AND resolved_at <= ?))`
+	now := s.Now()
+	err = q.QueryRow(ctx, query, cause, clock.At(now.Add(-silentFor)), clock.At(now.Add(clock.Skew))).Scan(&known)
 	return known, err
 }

@@ -129,7 +129,7 @@ func (s *Service) lasts(is condition) bool {
 // restart of Wardroom, however, the condition is treated as new, and an item that was
 // resolved before the restart is raised again.
 func (s *Service) raise(ctx context.Context, tx *db.Tx, is condition) error {
-	if raised, err := alreadyRaised(ctx, tx, is); err != nil || raised {
+	if raised, err := alreadyRaised(ctx, tx, is, s.Now()); err != nil || raised {
 		return err
 	}
 	return s.Raise(ctx, tx, is.inboxItem())
@@ -137,13 +137,13 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, is condition) error {
 
 // alreadyRaised reports whether the inbox already has an item for this condition. An item
 // counts if it is unresolved or was resolved after the condition began.
-func alreadyRaised(ctx context.Context, tx *db.Tx, is condition) (bool, error) {
+func alreadyRaised(ctx context.Context, tx *db.Tx, is condition, now time.Time) (bool, error) {
 	var resolved *clock.Time
 	err := tx.QueryRow(ctx, `SELECT resolved_at FROM inbox_items WHERE cause = ?`, cause(is.doing)).Scan(&resolved)
 	if db.IsNotFound(err) {
 		return false, nil
 	}
-	return err == nil && (resolved == nil || resolved.After(is.since.Time)), err
+	return err == nil && (resolved == nil || resolved.After(is.since.Time) && !resolved.After(now.Add(clock.Skew))), err
 }
 
 // resolve resolves all inbox items that this package raised. It is called when the gateway

@@ -128,8 +128,10 @@ type reader struct {
 }
 
 func newReader(s *Service) *reader {
+	claim := mirror.NewClaim(s.DB, claimQuery, lease, s.Now)
+	claim.Ends = claimEnd
 	return &reader{
-		s: s, claim: mirror.NewClaim(s.DB, claimQuery, lease, s.Now), priced: -1,
+		s: s, claim: claim, priced: -1,
 		seen: map[string]int64{}, last: map[string]lastRead{}, reconciled: map[string]string{}, absent: map[string]time.Time{},
 	}
 }

@@ -158,6 +158,9 @@ func setFollowedSince(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	return err
 }
 
+// claimEnd is the query Ends of mirror.Claim.
+const claimEnd = `SELECT until FROM usage_state WHERE name = 'ledger'`
+
 // claimQuery is the update of mirror.Claim.
 const claimQuery = `UPDATE usage_state SET owner = ?, until = ? WHERE name = 'ledger' AND (owner = ? OR until IS NULL OR until < ? OR ?)`
 

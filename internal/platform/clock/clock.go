@@ -17,6 +17,15 @@ const Layout = "2006-01-02T15:04:05.000Z07:00"
 // Now returns the current time in UTC, truncated to milliseconds.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
+// Skew is how far the clocks of replicas may differ.
+const Skew = time.Minute
+
+// Holds reports whether something that lasts until a stored time, and at most as long as longest, still lasts. A time that
+// is further away was stored while the clock was wrong, and no longer holds.
+func Holds(until, now time.Time, longest time.Duration) bool {
+	return until.After(now) && !until.After(now.Add(longest+Skew))
+}
+
 // Time is a time in the API or the database. Create it with At, which truncates it to
 // milliseconds, because the API has no finer precision but the database does.
 type Time struct{ time.Time }

@@ -142,15 +142,14 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 		rows, err := tx.Query(ctx, `
 			WITH due AS (
 				SELECT id FROM jobs
-				WHERE ((state = 'ready' AND run_at <= ?) OR (state = 'running' AND lease_until < ?))
-					AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)
+				WHERE (`+dueJobs+`) AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)
 				ORDER BY run_at LIMIT ?)
 			UPDATE jobs SET
 				failures = failures + CASE WHEN state = 'running' THEN 1 ELSE 0 END,
 				state = 'running', attempt = attempt + 1, owner = ?, lease_until = ?
 			WHERE id IN (SELECT id FROM due)
 			RETURNING id, kind, key, payload, attempt, failures`,
-			slices.Concat([]any{now, now}, kinds, []any{limit, q.owner, now.Add(q.Lease)})...)
+			slices.Concat(q.dueArgs(now), kinds, []any{limit, q.owner, now.Add(q.Lease)})...)
 		held, err = db.All(rows, err, func(row db.Row) (*Held, error) {
 			h := &Held{queue: q}
 			var payload string
@@ -164,6 +163,15 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 		return nil, err // if the claim was committed, its lease expires
 	}
 	return held, nil
+}
+
+// dueJobs is the condition for a job that is ready to claim, with the parameters dueArgs. A time that is too far away was
+// stored while the clock was wrong. This process knows its own running jobs, so a clock that is set back does not end them.
+const dueJobs = `state = 'ready' AND run_at <= ? OR state = 'ready' AND run_at > ? OR state = 'running' AND lease_until < ?
+	OR state = 'running' AND lease_until > ? AND owner <> ?`
+
+func (q *Queue) dueArgs(now time.Time) []any {
+	return []any{now, now.Add(longestBackoff + time.Minute), now, now.Add(max(10*q.Lease, time.Minute)), q.owner}
 }
 
 // kinds returns the job kinds that this queue handles. Other kinds belong to another
@@ -184,8 +192,7 @@ func (q *Queue) due(ctx context.Context) (bool, error) {
 	now := q.Now()
 	var due bool
 	err := q.DB.QueryRow(ctx, `
-		SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'ready' AND run_at <= ?)
-			OR EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND lease_until < ?)`, now, now).Scan(&due)
+		SELECT EXISTS (SELECT 1 FROM jobs WHERE `+dueJobs+`)`, q.dueArgs(now)...).Scan(&due)
 	return due, err
 }
 
@@ -330,11 +337,13 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 	return err
 }
 
+const longestBackoff = time.Second << 10
+
 // backoff returns how long to wait after the nth failure. The wait starts at 1 s and doubles with
 // each failure, up to about 17 minutes. It is then shortened by a random amount of up to half.
 func backoff(n int) time.Duration {
-	d := time.Second << min(n-1, 10)
-	return d - rand.N(d/2) //nolint:gosec // G404: jitter, not a secret
+	d := time.Second << min(n-1, 10) // at most longestBackoff
+	return d - rand.N(d/2)           //nolint:gosec // G404: jitter, not a secret
 }
 
 // heartbeat extends the leases of the running jobs in one statement and stops the

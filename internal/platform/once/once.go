@@ -104,7 +104,7 @@ func Do[T any](ctx context.Context, tx *db.Tx, now time.Time,
 		return makeIt()
 	}
 	r.replayed = false // the transaction may run again
-	digest, made, err := look(ctx, tx, r.name, now.Add(-Life))
+	digest, made, err := look(ctx, tx, r.name, now)
 	switch {
 	case db.IsNotFound(err):
 		return first(ctx, tx, r, now, naming, makeIt)

@@ -195,3 +195,21 @@ func TestKeysExpire(t *testing.T) {
 		}
 	})
 }
+
+// A key from a time when the clock was wrong must not answer requests for years.
+func TestKeysOfAWrongClock(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newShop(t, d)
+		r := request("ada", "POST /toys", "key-1", "{}")
+		s.now = monday.AddDate(10, 0, 0)
+		first, _, err := s.make(t.Context(), r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.now = monday
+		if id, again, err := s.make(t.Context(), r, nil); err != nil || again || id == first {
+			t.Errorf("after the clock was set back: %s, %t, %v", id, again, err)
+		}
+	})
+}

@@ -9,9 +9,9 @@ import (
 )
 
 // look returns the request digest and the resource name that are stored with an idempotency key, if
-// the key was stored after the given time.
-func look(ctx context.Context, q db.Queryer, name string, after time.Time) (digest, made string, err error) {
-	err = q.QueryRow(ctx, `SELECT digest, made FROM idempotency_keys WHERE name = ? AND at > ?`, name, after).Scan(&digest, &made)
+// the key is valid now. A key from a time that is further away than Life was stored while the clock was wrong.
+func look(ctx context.Context, q db.Queryer, name string, now time.Time) (digest, made string, err error) {
+	err = q.QueryRow(ctx, `SELECT digest, made FROM idempotency_keys WHERE name = ? AND at > ? AND at < ?`, name, now.Add(-Life), now.Add(Life)).Scan(&digest, &made)
 	return digest, made, err
 }
 
@@ -35,7 +35,7 @@ func Purge(ctx context.Context, d *db.DB, now time.Time) error {
 		err := d.Tx(ctx, func(tx *db.Tx) (err error) {
 			n, err = tx.Exec(ctx, `
 				DELETE FROM idempotency_keys WHERE name IN
-					(SELECT name FROM idempotency_keys WHERE at <= ? ORDER BY at LIMIT ?)`, now.Add(-Life), batch)
+					(SELECT name FROM idempotency_keys WHERE at <= ? OR at >= ? ORDER BY at LIMIT ?)`, now.Add(-Life), now.Add(Life), batch)
 			return err
 		})
 		if err != nil {
