@@ -155,3 +155,22 @@ func TestSetup(t *testing.T) {
 		}
 	})
 }
+
+// An operator must find out which proxy to list, without looking for it in the log.
+func TestUnlistedProxyIsShown(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.TrustedProxies = "192.0.2.0/24" })
+	s := h.start()
+	owner := s.login(ownerEmail)
+	warnings := func() []app.Warning {
+		return decode[app.Warnings](owner.get("/api/v1/warnings").want(http.StatusOK)).Warnings
+	}
+	if list := warnings(); len(list) > 0 {
+		t.Errorf("without a proxy: %+v", list)
+	}
+	s.anonymous().send(http.MethodGet, "/api/v1/config", nil, "X-Forwarded-For", "203.0.113.5")
+	list := warnings()
+	if len(list) != 1 || list[0].Kind != "unlisted_proxy" || list[0].Address != "127.0.0.1" || list[0].Requests != 1 || !strings.Contains(list[0].Text, "add 127.0.0.1 to TRUSTED_PROXIES") {
+		t.Errorf("%+v", list)
+	}
+}

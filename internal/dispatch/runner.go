@@ -219,7 +219,7 @@ func (c *runner) checkEligible(ctx context.Context) error {
 func (c *runner) Unavailable(ctx context.Context, _ time.Time, why error) (time.Duration, error) {
 	left := c.Left()
 	if c.d.State == Started {
-		left = max(left, c.begun.Sub(c.Now())) + graceWait
+		left = max(left, min(c.begun.Sub(c.Now()), 0)) + graceWait // the clock may have been set back
 	}
 	switch {
 	case left <= 0:

@@ -207,3 +207,20 @@ func TestLongAbsence(t *testing.T) {
 		t.Errorf("%d slots", len(slots))
 	}
 }
+
+// A ledger that was filled while the clock was years ahead must not keep a job unwatched until then.
+func TestLedgerOfAWrongClock(t *testing.T) {
+	t.Parallel()
+	j := hourly(nil)
+	w, _, _ := sight(t, j, "08:30:00").apply(nil, time.Minute)
+	w.lastDue, w.nextDue = clock.Ptr(at("09:00:00").AddDate(10, 0, 0)), clock.Ptr(at("10:00:00").AddDate(10, 0, 0))
+	is, slots, changed := sight(t, j, "08:40:00").apply(&w, time.Minute)
+	if !changed || len(slots) > 0 || is.nextDue == nil || !is.nextDue.Equal(at("09:00:00")) {
+		t.Errorf("next is %s, changed: %t, slots: %v", is.nextDue, changed, times(slots))
+	}
+	// A ledger that is a little ahead of a slow reading stays as it is.
+	w.lastDue, w.nextDue = clock.Ptr(at("09:00:00")), clock.Ptr(at("10:00:00"))
+	if is, _, changed := sight(t, j, "08:59:50").apply(&w, time.Minute); changed || !is.nextDue.Equal(at("10:00:00")) {
+		t.Errorf("next is %s, changed: %t", is.nextDue, changed)
+	}
+}
