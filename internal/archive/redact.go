@@ -60,7 +60,7 @@ func (p pattern) redact(text string) string {
 	var b strings.Builder
 	done := 0
 	for _, at := range p.text.FindAllStringSubmatchIndex(text, -1) {
-		from, to := 0, 0
+		var from, to int
 		if p.group == after {
 			if at[1] < done {
 				continue

@@ -38,11 +38,9 @@ func (c *Client) viaProxy(f *failure, err error, resp *http.Response) *failure {
 	if host == "" || f.state == Untrusted {
 		return f
 	}
-	why := ""
+	why := c.proxyCause(err)
 	if resp != nil {
 		why = fmt.Sprintf("The proxy, or the gateway behind it, answered HTTP %d instead of opening a WebSocket", resp.StatusCode)
-	} else {
-		why = c.proxyCause(err)
 	}
 	f.text = fmt.Sprintf("The connection to %s goes through the proxy %s, because %s is set in Wardroom's environment. %s.", c.at.url.Host, host, variable, why)
 	return f.withFix("Add %s to NO_PROXY in Wardroom's environment and restart it, or correct %s.", c.at.url.Hostname(), variable)

@@ -409,7 +409,7 @@ func (r usageRow) totals() (m ModelTotals, ok bool) {
 	if _, ok := r.Output.tokens(); !ok || r.CacheRead.tooLarge() || r.CacheWrite.tooLarge() {
 		return m, false
 	}
-	t := r.wireTokens.read()
+	t := r.read()
 	m.Totals = Totals{Input: t.input, Output: t.output, CacheRead: t.cacheRead, CacheWrite: t.cacheWrite}
 	m.Other, m.Estimated = t.other, !t.agree
 	cost, known := wireCosts{r.InputCost, r.OutputCost, r.CacheReadCost, r.CacheWriteCost, r.TotalCost}.of(t)

@@ -180,7 +180,7 @@ func FuzzAnswers(f *testing.F) {
 // sound checks every time and every number in a value.
 func sound(t *testing.T, v reflect.Value) {
 	t.Helper()
-	if at, ok := v.Interface().(clock.Time); ok {
+	if at, ok := reflect.TypeAssert[clock.Time](v); ok {
 		if !at.IsZero() && (at.Year() < 2000 || at.Year() >= 2100) {
 			t.Errorf("a date of %s", at)
 		}

@@ -132,10 +132,10 @@ type row struct {
 // tokens returns the terms of the text as stored in the index.
 func (r row) tokens() []string {
 	title := ""
-	switch {
-	case r.Kind == OfTask:
+	switch r.Kind {
+	case OfTask:
 		title = *r.TaskKey + " " + r.Title
-	case r.Kind == OfSession:
+	case OfSession:
 		title = r.Title + " " + *r.key
 	}
 	return classOf(r.Kind, r.Archived).tokens(title, r.text)

@@ -15,6 +15,7 @@ import (
 // time. The agent's cost must stay what the model was called for.
 func (j *journey) copies(t *testing.T) {
 	const agent, first = "cmo", "agent:cmo:drafts"
+	before := j.spentBy(t, agent).cost() // by other tests
 	j.model.Forget()
 	admin := j.administrator(t)
 	said := 0
@@ -28,19 +29,19 @@ func (j *journey) copies(t *testing.T) {
 	for range 3 {
 		say(first)
 	}
-	j.wantSpent(t, "before", agent, first)
+	j.wantSpent(t, "before", agent, first, before)
 	var forked struct{ SessionKey string }
 	if err := json.Unmarshal(admin.call(t, "sessions.fork", map[string]any{"sessionKey": first, "entryId": admin.question(t, first, 2)}), &forked); err != nil {
 		t.Fatal(err)
 	}
 	say(forked.SessionKey)
-	j.wantSpent(t, "forked", agent, forked.SessionKey)
+	j.wantSpent(t, "forked", agent, forked.SessionKey, before)
 	admin.call(t, "sessions.rewind", map[string]any{"sessionKey": first, "entryId": admin.question(t, first, 1)})
 	say(first)
-	j.wantSpent(t, "gone back", agent, first)
+	j.wantSpent(t, "gone back", agent, first, before)
 	admin.call(t, "sessions.rewind", map[string]any{"sessionKey": forked.SessionKey, "entryId": admin.question(t, forked.SessionKey, 0)})
 	say(forked.SessionKey)
-	j.wantSpent(t, "gone back to the first question", agent, forked.SessionKey)
+	j.wantSpent(t, "gone back to the first question", agent, forked.SessionKey, before)
 }
 
 // question returns the ID of a question of a session; the first is 0.
@@ -67,9 +68,22 @@ func (o *operator) question(t *testing.T, key string, n int) string {
 	return ""
 }
 
-// wantSpent checks that an agent's cost equals the model's answers, both when the
+// spentBy returns an agent's usage.
+func (j *journey) spentBy(t *testing.T, agent string) sums {
+	t.Helper()
+	var r spending
+	j.owner.Get(t, "/api/v1/usage?group=agent").Into(t, http.StatusOK, &r)
+	for _, g := range r.Groups {
+		if g.Key != nil && *g.Key == agent {
+			return g
+		}
+	}
+	return sums{}
+}
+
+// wantSpent checks that what an agent has cost since before equals the model's answers, both when the
 // gateway's totals include the last answer and a while later.
-func (j *journey) wantSpent(t *testing.T, when, agent, key string) {
+func (j *journey) wantSpent(t *testing.T, when, agent, key string, before *big.Rat) {
 	t.Helper()
 	WaitFor(t, 3*time.Minute, "the gateway to have counted", func() bool {
 		var of session
@@ -79,22 +93,15 @@ func (j *journey) wantSpent(t *testing.T, when, agent, key string) {
 	_, due := bill(agent, j.model.Calls(agent))
 	var last sums
 	spent := func() *big.Rat {
-		var r spending
-		j.owner.Get(t, "/api/v1/usage?group=agent").Into(t, http.StatusOK, &r)
-		for _, g := range r.Groups {
-			if g.Key != nil && *g.Key == agent {
-				last = g
-				return g.cost()
-			}
-		}
-		return new(big.Rat)
+		last = j.spentBy(t, agent)
+		return new(big.Rat).Sub(last.cost(), before)
 	}
 	WaitFor(t, time.Minute, when+": the ledger to have what was asked last", func() bool { return spent().Cmp(due) >= 0 })
 	for range 8 {
 		if got := spent(); got.Cmp(due) != 0 {
-			t.Fatalf("%s: %s cost %s in %d runs and %d corrections, the model's answers %s", when, agent, got.FloatString(9), last.Runs, last.Corrections, due.FloatString(9))
+			t.Fatalf("%s: %s cost %s, in all %d runs and %d corrections, the model's answers %s", when, agent, got.FloatString(9), last.Runs, last.Corrections, due.FloatString(9))
 		}
 		time.Sleep(time.Second)
 	}
-	t.Logf("%s: %s, %d runs, %d corrections", when, due.FloatString(9), last.Runs, last.Corrections)
+	t.Logf("%s: %s, in all %d runs and %d corrections", when, due.FloatString(9), last.Runs, last.Corrections)
 }

@@ -47,5 +47,5 @@ func (j *journey) goes(t *testing.T) {
 		j.owner.Get(t, "/api/v1/usage/going").Into(t, http.StatusOK, &seen)
 		return len(seen.Runs) == 0
 	})
-	j.wantSpent(t, "stopped", agent, key)
+	j.wantSpent(t, "stopped", agent, key, new(big.Rat))
 }

@@ -63,7 +63,7 @@ func (p *unlistedProxies) note(o *Options, r *http.Request, client netip.Addr) {
 	}
 	u.First, u.Last, u.Requests = now, now, 1
 	p.seen = append(p.seen, &u)
-	o.Log.WarnContext(r.Context(), u.Text(), slog.Any("address", u.Address))
+	o.Log.WarnContext(r.Context(), "a proxy hides the addresses of its clients", slog.Any("address", u.Address), slog.String("detail", u.Text()))
 }
 
 // forwarder returns who forwarded a request although the resulting client address is the forwarder's own, or the zero
