@@ -80,7 +80,7 @@ func isCopy(ctx context.Context, q db.Queryer, u *gateway.TranscriptUsage) (bool
 	if u.LastAt.IsZero() {
 		return false, nil
 	}
-	rows, err := q.Query(ctx, `SELECT DISTINCT session_id FROM usage_ledger WHERE agent_id = ? AND at = ? AND kind = 'run' AND session_id NOT IN ('', ?)`,
+	rows, err := q.Query(ctx, `SELECT DISTINCT session_id FROM usage_ledger WHERE agent_id = ? AND at = ? AND runs > 0 AND session_id NOT IN ('', ?)`,
 		u.AgentID, u.LastAt.UnixMilli(), u.SessionID)
 	others, err := db.All(rows, err, func(r db.Row) (id string, err error) { return id, r.Scan(&id) })
 	if err != nil {

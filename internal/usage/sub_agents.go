@@ -76,7 +76,7 @@ func commonPurpose(ctx context.Context, q db.Queryer, sessionID string) (task, j
 	var lastTask, lastJob string
 	err = q.QueryRow(ctx, `
 		SELECT COALESCE(MIN(task_key), ''), COALESCE(MAX(task_key), ''), COALESCE(MIN(job_id), ''), COALESCE(MAX(job_id), '') FROM usage_ledger
-		WHERE session_id = ? AND kind = 'run'`, sessionID).Scan(&task, &lastTask, &job, &lastJob)
+		WHERE session_id = ? AND runs > 0`, sessionID).Scan(&task, &lastTask, &job, &lastJob)
 	if err != nil {
 		return "", "", fmt.Errorf("find the task or job of %s: %w", sessionID, err)
 	}

@@ -127,7 +127,7 @@ func (p handing) play(x *trial) {
 		return x.count(`SELECT COUNT(*) FROM jobs WHERE kind = 'dispatch' AND state IN ('ready', 'running')`) == 0
 	})
 	until(x.T, "what it cost", 60*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM tasks WHERE cost_nano > 0`) == 1 })
-	if n := x.count(`SELECT COUNT(*) FROM usage_ledger WHERE task_key = ? AND kind = 'run'`, task.Key); n != 1 {
+	if n := x.count(`SELECT COUNT(*) FROM usage_ledger WHERE task_key = ? AND runs > 0`, task.Key); n != 1 {
 		x.Errorf("the ledger has %d runs of the task, want 1", n)
 	}
 }
