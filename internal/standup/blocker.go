@@ -28,7 +28,15 @@ type Blocker struct {
 	Days        []string      `json:"days" nullable:"false" doc:"The days on which it was reported; the latest 100."`
 	AgeDays     int           `json:"age_days" doc:"Calendar days from first_seen to the day of the record."`
 	EscalatedOn *string       `json:"escalated_on" format:"date" doc:"The day on which it was added to the inbox."`
-	Resolution  *string       `json:"resolution" doc:"The facilitator's decision."`
+	Resolution  *string       `json:"resolution" doc:"What the facilitator says should happen."`
+	Decision    *Verdict      `json:"decision" doc:"What the person decided who ended it; null unless ended_why is decided, and in old records."`
+}
+
+// Verdict is what a person decided about the task of a blocker.
+type Verdict struct {
+	By   string     `json:"by" doc:"Name of the person."`
+	Text string     `json:"text" doc:"The start of the decision."`
+	At   clock.Time `json:"at"`
 }
 
 // BlockerStatus is the state of a blocker.
@@ -88,6 +96,8 @@ type trackedBlocker struct {
 	EndedAt     *clock.Time
 	EndedWhy    *string
 	EndedIn     *string
+	DecidedBy   *string // name of the person who decided about its task
+	Decision    *string // what they decided
 	StandupID   string
 	CreatedAt   clock.Time
 

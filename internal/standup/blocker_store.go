@@ -11,14 +11,14 @@ import (
 )
 
 const blockerColumns = `id, team, agents, text, task, board, first_seen, last_seen, days, status, cause, escalated_on,
-	ended_at, ended_why, ended_in, standup_id, created_at`
+	ended_at, ended_why, ended_in, decided_by, decision, standup_id, created_at`
 
 // scanBlocker reads a row with the columns in blockerColumns.
 func scanBlocker(row db.Row) (*trackedBlocker, error) {
 	var l trackedBlocker
 	var agents, days string
 	err := row.Scan(&l.ID, &l.Team, &agents, &l.Text, &l.Task, &l.Board, &l.FirstSeen, &l.LastSeen, &days, &l.Status, &l.Cause, &l.EscalatedOn,
-		&l.EndedAt, &l.EndedWhy, &l.EndedIn, &l.StandupID, &l.CreatedAt)
+		&l.EndedAt, &l.EndedWhy, &l.EndedIn, &l.DecidedBy, &l.Decision, &l.StandupID, &l.CreatedAt)
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +70,13 @@ func saveBlockers(ctx context.Context, tx *db.Tx, blockers []*trackedBlocker, no
 				continue
 			}
 			_, err := tx.Exec(ctx, `
-				INSERT INTO standup_blockers (`+blockerColumns+`, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				INSERT INTO standup_blockers (`+blockerColumns+`, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (id) DO UPDATE SET agents = excluded.agents, text = excluded.text, task = excluded.task, board = excluded.board,
 					first_seen = excluded.first_seen, last_seen = excluded.last_seen, days = excluded.days, status = excluded.status,
 					cause = excluded.cause, escalated_on = excluded.escalated_on, ended_at = excluded.ended_at, ended_why = excluded.ended_why,
-					ended_in = excluded.ended_in, standup_id = excluded.standup_id, updated_at = excluded.updated_at`,
+					ended_in = excluded.ended_in, decided_by = excluded.decided_by, decision = excluded.decision, standup_id = excluded.standup_id, updated_at = excluded.updated_at`,
 				l.ID, l.Team, encode(l.Agents), l.Text, l.Task, l.Board, l.FirstSeen, l.LastSeen, encode(l.Days), l.Status, l.Cause, l.EscalatedOn,
-				l.EndedAt, l.EndedWhy, l.EndedIn, l.StandupID, l.CreatedAt, clock.At(now))
+				l.EndedAt, l.EndedWhy, l.EndedIn, l.DecidedBy, l.Decision, l.StandupID, l.CreatedAt, clock.At(now))
 			if err != nil {
 				return err
 			}
@@ -172,16 +172,22 @@ func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
 		return nil
 	}
 	type end struct {
-		id     string
-		status BlockerStatus
-		why    *string
+		id               string
+		status           BlockerStatus
+		why, by, verdict *string
+		at               *clock.Time
 	}
-	rows, err := q.Query(ctx, `SELECT id, status, ended_why FROM standup_blockers WHERE id IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, ids...)
-	ends, err := db.All(rows, err, func(row db.Row) (e end, err error) { return e, row.Scan(&e.id, &e.status, &e.why) })
+	rows, err := q.Query(ctx, `SELECT id, status, ended_why, ended_at, decided_by, decision FROM standup_blockers WHERE id IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, ids...)
+	ends, err := db.All(rows, err, func(row db.Row) (e end, err error) {
+		return e, row.Scan(&e.id, &e.status, &e.why, &e.at, &e.by, &e.verdict)
+	})
 	for _, e := range ends {
 		for i := range s.Blockers {
 			if x := &s.Blockers[i]; equalPtr(x.ID, &e.id) {
-				x.Status, x.EndedWhy = e.status, e.why
+				x.Status, x.EndedWhy, x.Decision = e.status, e.why, nil
+				if e.by != nil && e.verdict != nil && e.at != nil {
+					x.Decision = &Verdict{By: *e.by, Text: *e.verdict, At: *e.at}
+				}
 			}
 		}
 	}

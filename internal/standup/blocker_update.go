@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/plaintext"
 )
 
 // loadTracker loads the blockers that the mentions in a standup's reports can match.
@@ -98,7 +100,11 @@ func (l *trackedBlocker) endReason() string {
 	case endDeleted:
 		return key + " was deleted."
 	case endDecided:
-		return "A person decided about " + key + "."
+		by := "A person"
+		if l.DecidedBy != nil {
+			by = *l.DecidedBy
+		}
+		return by + " decided about " + key + "."
 	case endLeft:
 		return "The agent who reported it is no longer in the team."
 	}
@@ -122,8 +128,8 @@ func (s *Service) EndClearedBlockers(ctx context.Context) error {
 }
 
 // EndDecidedBlockers ends the open blockers that name a task, in the caller's transaction, because a
-// person has decided what to do about the task.
-func (s *Service) EndDecidedBlockers(ctx context.Context, tx *db.Tx, key string) error {
+// person, the actor in ctx, has decided what to do about the task. The text is the decision.
+func (s *Service) EndDecidedBlockers(ctx context.Context, tx *db.Tx, key, text string) error {
 	blockers, err := openBlockersOf(ctx, tx, taskNumber(key))
 	if err != nil {
 		return fmt.Errorf("read the blockers of %s: %w", key, err)
@@ -131,6 +137,7 @@ func (s *Service) EndDecidedBlockers(ctx context.Context, tx *db.Tx, key string)
 	for _, l := range blockers {
 		l.Board = boardOpen
 		l.end(endDecided, s.Now())
+		l.DecidedBy, l.Decision = new(actor.From(ctx).Name), new(plaintext.Cut(text, maxDecision, " …"))
 	}
 	return s.storeEnded(ctx, tx, blockers)
 }

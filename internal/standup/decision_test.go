@@ -41,7 +41,9 @@ func TestDecisionsAreTold(t *testing.T) {
 				{Task: new("TASK-9"), Title: "Another team's", Text: "Not for you.", By: "Ada", At: at, Agents: []string{"qa"}},
 			}, nil
 		}
-		err := d.Tx(t.Context(), func(tx *db.Tx) error { return o.EndDecidedBlockers(actor.With(t.Context(), owner), tx, "TASK-7") })
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			return o.EndDecidedBlockers(actor.With(t.Context(), owner), tx, "TASK-7", "Pay by invoice.")
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +149,7 @@ func TestDecisionEndsBlocker(t *testing.T) {
 		inbox.want(t, "old_blocker x1 open cto is blocked: TASK-7 needs a card")
 		ctx := actor.With(t.Context(), owner)
 		for range 2 { // the second time there is nothing left to end
-			if err := d.Tx(ctx, func(tx *db.Tx) error { return o.EndDecidedBlockers(ctx, tx, "TASK-7") }); err != nil {
+			if err := d.Tx(ctx, func(tx *db.Tx) error { return o.EndDecidedBlockers(ctx, tx, "TASK-7", "Pay by invoice.") }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -155,6 +157,9 @@ func TestDecisionEndsBlocker(t *testing.T) {
 		got, err := o.Get(t.Context(), m.ID)
 		if err != nil || got.Blockers[0].Status != standup.BlockerEnded || *got.Blockers[0].EndedWhy != "decided" {
 			t.Errorf("the record has %+v, %v", got.Blockers, err)
+		}
+		if v := got.Blockers[0].Decision; v == nil || v.By != "Owner" || v.Text != "Pay by invoice." || v.At.IsZero() {
+			t.Errorf("the record says that the person decided %+v", v)
 		}
 		var ended int
 		if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM events WHERE kind = 'standup.blocker_ended' AND actor_name = 'Owner'`).Scan(&ended); err != nil || ended != 1 {

@@ -127,7 +127,7 @@ func (s *Service) answerBlockage(ctx context.Context, tx *db.Tx, t Task, text st
 	if s.EndBlockers == nil {
 		return nil
 	}
-	return s.EndBlockers(ctx, tx, t.Key)
+	return s.EndBlockers(ctx, tx, t.Key, text)
 }
 
 // writeOnce is like write for an action with an idempotency key. The function fn records its events

@@ -52,8 +52,8 @@ func newDesk(t *testing.T, d *db.DB) *desk {
 	s.Resolve = func(ctx context.Context, tx *db.Tx, cause, why string) error {
 		return errors.Join(s.inbox.ResolveCause(ctx, tx, cause, why), fail("inbox"))
 	}
-	s.AckAbout = s.inbox.AckAbout
-	s.EndBlockers = func(_ context.Context, tx *db.Tx, key string) error {
+	s.Raise, s.AckAbout = s.inbox.Raise, s.inbox.AckAbout
+	s.EndBlockers = func(_ context.Context, tx *db.Tx, key, _ string) error {
 		tx.Committed(func() { s.ended = append(s.ended, key) })
 		return fail("blockers")
 	}

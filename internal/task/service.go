@@ -38,8 +38,8 @@ type Service struct {
 	ResolveAbout func(ctx context.Context, tx *db.Tx, taskID, note string, kinds ...inbox.Kind) error
 	AckAbout     func(ctx context.Context, tx *db.Tx, taskID string, kinds ...inbox.Kind) error
 	// EndBlockers, if set, ends the standups' blockers that name a task, because a person has
-	// decided what to do about it.
-	EndBlockers func(ctx context.Context, tx *db.Tx, key string) error
+	// decided what to do about it, with the text of the decision.
+	EndBlockers func(ctx context.Context, tx *db.Tx, key, text string) error
 	// Send, if set, dispatches a task to its agent with a note. It returns one of the faults in
 	// SendRefusals if that is not possible. A fault of the kind fault.Unavailable means that no
 	// gateway is configured.

@@ -5105,13 +5105,15 @@ export interface components {
              * @description The day on which it was added to the inbox.
              */
             escalated_on: string | null;
+            /** @description What the person decided who ended it; null unless ended_why is decided, and in old records. */
+            decision: components["schemas"]["StandupVerdict"] | null;
             /** Format: date */
             first_seen: string;
             /** @description The same in every standup that reports the blocker; null for a resolution that matches no reported blocker. */
             id: string | null;
             /** @description The agents who reported it on this day. Empty if it stays open because the agent who last reported it gave no report. */
             named_by: string[];
-            /** @description The facilitator's decision. */
+            /** @description What the facilitator says should happen. */
             resolution: string | null;
             /**
              * @description The current status, even in the record of an earlier day.
@@ -5576,6 +5578,17 @@ export interface components {
             assignee_id: string | null;
             blocked: components["schemas"]["TaskBlocked"] | null;
             branch: string | null;
+        StandupVerdict: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            at: string;
+            /** @description Name of the person. */
+            by: string;
+            /** @description The start of the decision. */
+            text: string;
+        };
             /**
              * @description Commands that check the result, which the agent must run; see GET /tasks/{id}/receipt.
              * @example [

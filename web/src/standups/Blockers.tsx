@@ -1,11 +1,12 @@
 import { standups } from '../texts/standups'
+import { Age } from '../ui/Age'
 import { AgentName } from '../ui/Face'
 import { Icon } from '../ui/Icon'
 import { Badge, type Look } from '../ui/State'
 import { dayText, Long, Part, TaskLink } from './Bits'
 import { CreateTask } from './CreateTask'
-import { reasonOf } from './decisions'
-import { type Blocker, type Fate, fateOf, type Standup } from './standup'
+import { blockedSince, reasonOf } from './decisions'
+import { type Blocker, type Fate, fateOf, type Standup, verdictOf } from './standup'
 import type { NameOf } from './useAgentName'
 
 const words = standups
@@ -44,7 +45,13 @@ export function Blockers({ standup, blockers, titles, nameOf }: Props) {
         <ul className="flex flex-col divide-y divide-line rounded-md border border-line">
           {blockers.map((b, i) => (
             <li key={b.id ?? `decided ${b.text}`} className="flex flex-col gap-1 px-3 py-2" data-steady>
-              <Row blocker={b} nameOf={nameOf} titles={titles} />
+              <Row
+                blocker={b}
+                facilitator={standup.facilitator}
+                nameOf={nameOf}
+                since={blockedSince(standup, b.task)}
+                titles={titles}
+              />
               {!b.task && b.status === 'open' && (
                 <CreateTask
                   detail={b.text}
@@ -62,7 +69,14 @@ export function Blockers({ standup, blockers, titles, nameOf }: Props) {
   )
 }
 
-function Row({ blocker: b, titles, nameOf }: { blocker: Blocker } & Pick<Props, 'titles' | 'nameOf'>) {
+interface RowProps extends Pick<Props, 'titles' | 'nameOf'> {
+  blocker: Blocker
+  facilitator: string
+  since: string | undefined
+}
+
+function Row({ blocker: b, facilitator, since, titles, nameOf }: RowProps) {
+  const said = verdictOf(b, nameOf(facilitator))
   const fate = fateOf(b)
   const look = fateLook[fate]
   return (
@@ -70,22 +84,27 @@ function Row({ blocker: b, titles, nameOf }: { blocker: Blocker } & Pick<Props, 
       <div className="flex flex-wrap items-start gap-x-3 gap-y-1">
         <BlockerText blocker={b} className="grow basis-64" titles={titles} />
         <Badge icon={look.icon} tone={look.tone}>
-          {fate === 'escalated' ? w.escalated(dayText(b.escalated_on ?? '')) : w[fate]}
+          {fate === 'escalated' ? w.escalated(dayText(b.escalated_on ?? '')) : w.fate[fate]}
         </Badge>
       </div>
-      <BlockerFacts blocker={b} nameOf={nameOf} />
-      {b.resolution && (
-        <div className="flex gap-1.5">
-          <Icon className="mt-0.5 text-soft" name="comment" />
-          <div className="min-w-0">
-            <span className="sr-only">{w.decision}</span>
-            <Long text={b.resolution} />
-          </div>
-        </div>
-      )}
+      <BlockerFacts blocker={b} nameOf={nameOf} since={since} />
+      {said && <Verdict {...said} />}
     </>
   )
 }
+
+/** Who decided what. */
+export const Verdict = ({ by, text }: { by: string; text: string }) => (
+  <div className="mt-1 flex gap-1.5">
+    <Icon className="mt-0.5 text-soft" name="comment" />
+    <div className="min-w-0">
+      <p className="text-soft">
+        <bdi>{w.decided(by)}</bdi>
+      </p>
+      <Long text={text} />
+    </div>
+  </div>
+)
 
 /** The task that is blocked, and why. */
 export function BlockerText({
@@ -111,13 +130,28 @@ export function BlockerText({
   )
 }
 
+interface FactsProps {
+  blocker: Blocker
+  nameOf: NameOf
+  /** Since when its task is blocked on the board. The task says the same age. */
+  since?: string | undefined
+}
+
 /** Whom a blocker blocks and since when, and how it ended. */
-export function BlockerFacts({ blocker: b, nameOf }: { blocker: Blocker; nameOf: NameOf }) {
+export function BlockerFacts({ blocker: b, nameOf, since }: FactsProps) {
   return (
     <p className="text-soft text-xs">
       <AgentName className="align-middle" id={b.agent_id} name={nameOf(b.agent_id)} />{' '}
-      <span title={w.since(dayText(b.first_seen))}>{w.days(b.age_days)}</span>
-      {b.ended_why && ` · ${w.why[b.ended_why]}`}
+      {b.status === 'open' ? (
+        <span title={w.since(dayText(b.first_seen))}>
+          {w.blockedFor} <Age at={since ?? `${b.first_seen}T00:00:00`} />
+        </span>
+      ) : (
+        <span title={w.since(dayText(b.first_seen))}>{w.wasBlockedFor(b.age_days)}</span>
+      )}
+      {b.ended_why && (
+        <bdi> · {b.decision && b.ended_why === 'decided' ? w.decidedBy(b.decision.by) : w.why[b.ended_why]}</bdi>
+      )}
       {b.named_by.length > 1 && (
         <>
           {' · '}

@@ -10,22 +10,27 @@ import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { Long, Part, TaskLink } from './Bits'
-import { BlockerFacts, BlockerText } from './Blockers'
+import { BlockerFacts, BlockerText, Verdict } from './Blockers'
 import { type Decision, type Decisions, decisionsOf, withoutAge } from './decisions'
 import type { Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
 const words = standups
 
-/** Unresolved items, whatever their state. */
+/** Unresolved items, whatever their state, and the latest resolved ones. */
 const asking = { kind: 'escalation,old_blocker', state: 'open,acked,snoozed' }
+const answered = { kind: 'escalation', state: 'resolved', order: '-last' as const }
 
 /** Returns the decisions that a standup asks for, as far as the inbox is known. */
 export function useDecisions(standup: Standup): Decisions {
   const me = useMe().data
   const may = me !== undefined && me.role !== 'agent' && standup.escalations.length + standup.blockers.length > 0
-  const pages = useInfiniteQuery({ ...listQuery(asking), enabled: may }).data?.pages
-  return useMemo(() => decisionsOf(standup, pages?.flatMap(p => p.rows) ?? []), [standup, pages])
+  const open = useInfiniteQuery({ ...listQuery(asking), enabled: may }).data?.pages
+  const over = useInfiniteQuery({ ...listQuery(answered), enabled: may && standup.escalations.length > 0 }).data?.pages
+  return useMemo(
+    () => decisionsOf(standup, may && !open ? undefined : [...(open ?? []), ...(over ?? [])].flatMap(p => p.rows)),
+    [standup, may, open, over],
+  )
 }
 
 /** What a person has to decide, with the button for it. */
@@ -33,10 +38,13 @@ export function NeedsDecision({
   decisions,
   titles,
   nameOf,
+  sinceOf,
 }: {
   decisions: readonly Decision[]
   titles: ReadonlyMap<string, string>
   nameOf: NameOf
+  /** Returns since when a task is blocked. */
+  sinceOf: (task: string | null) => string | undefined
 }) {
   const verbs = useItemActions()
   const [askTask, dialogs] = useTaskDialogs()
@@ -59,7 +67,7 @@ export function NeedsDecision({
             {d.blocker ? (
               <>
                 <BlockerText blocker={d.blocker} titles={titles} />
-                <BlockerFacts blocker={d.blocker} nameOf={nameOf} />
+                <BlockerFacts blocker={d.blocker} nameOf={nameOf} since={sinceOf(d.task)} />
                 {d.detail && (
                   <details className="mt-1">
                     <summary className="w-fit cursor-pointer py-1 text-soft pointer-coarse:py-2">
@@ -123,6 +131,7 @@ export function SettledEscalations({ decisions }: { decisions: readonly Decision
         {decisions.map(d => (
           <li key={`${d.task} ${d.title} ${d.detail}`} className="px-3 py-2" data-steady>
             <Told decision={d} />
+            {d.answer && <Verdict {...d.answer} />}
             {d.task && (
               <p className="mt-1 text-xs">
                 <TaskLink of={d.task} />

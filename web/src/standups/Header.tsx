@@ -73,7 +73,7 @@ function Facts({ standup: s }: { standup: Standup }) {
           </Clock>
           {/* Paper has no reader whose zone it could be. */}
           <span className="hidden print:inline"> ({myZone()})</span>{' '}
-          {starter && s.trigger === 'user' ? <bdi>{f.byName(starter)}</bdi> : f.by[s.trigger]}
+          {starter ? <bdi>{f.byName(starter)}</bdi> : f.by[s.trigger]}
         </>
       )}
       {facts.map(fact => ` · ${fact}`).join('')}

@@ -6,7 +6,7 @@ import { Linked, Long, Part } from './Bits'
 import { Blockers } from './Blockers'
 import { NeedsDecision, SettledEscalations, useDecisions } from './Decisions'
 import { Differences } from './Differences'
-import { withTitles } from './decisions'
+import { blockedSince, withTitles } from './decisions'
 import { ReportOf } from './Report'
 import { Schedule } from './Schedule'
 import type { Go, StandupSearch } from './search'
@@ -37,7 +37,12 @@ export function Results({ standup, search, nameOf, go }: Props) {
   return (
     <div className="grid grid-cols-1 items-start gap-x-8 gap-y-6 print:flex print:flex-col print:items-stretch xl:grid-cols-[minmax(0,1fr)_22rem]">
       <div className="flex flex-col gap-5">
-        <NeedsDecision decisions={decisions.open} nameOf={nameOf} titles={titles} />
+        <NeedsDecision
+          decisions={decisions.open}
+          nameOf={nameOf}
+          sinceOf={task => blockedSince(standup, task)}
+          titles={titles}
+        />
         <Headline standup={standup} titles={titles} />
         <Blockers blockers={decisions.blockers} nameOf={nameOf} standup={standup} titles={titles} />
         <SettledEscalations decisions={decisions.settled} />

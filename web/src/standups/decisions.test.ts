@@ -42,6 +42,14 @@ describe('the decisions of a standup', () => {
     // An item about a task is another matter, whatever its title.
     expect(of(s, [item({ subject: about('TASK-7') })]).settled).toHaveLength(1)
   })
+  it('have the answer of the person who settled them, and none that is not a person', () => {
+    const resolution = { at: '2026-11-20T09:00:00Z', by: { id: 'u1', name: 'Ada' }, note: 'Up to $40.' }
+    const answer = (by: { id: string; name: string }) =>
+      of({ escalations: [escalation(null)] }, [item({ state: 'resolved', resolution: { ...resolution, by } })])
+        .settled[0]?.answer
+    expect(answer(resolution.by)).toEqual({ by: 'Ada', text: 'Up to $40.' })
+    expect(answer({ id: 'system', name: 'Wardroom' })).toBeNull()
+  })
   it('are also the blockers that are old enough for the inbox', () => {
     const old = blocker({ escalated_on: '2026-11-20' })
     const d = of({ blockers: [old] }, [item({ kind: 'old_blocker', title: 'cto is blocked: No card' })])

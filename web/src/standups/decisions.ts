@@ -10,6 +10,8 @@ export interface Decision {
   blocker: Blocker | null
   /** Its unresolved inbox item, or null. */
   item: Told | null
+  /** What a person decided who resolved its inbox item, or null. */
+  answer: { by: string; text: string } | null
 }
 
 /** What is open, what is settled, and the blockers that the open decisions don't tell of. */
@@ -19,34 +21,56 @@ export interface Decisions {
   blockers: Blocker[]
 }
 
-const asks = (i: Told): boolean => i.state !== 'resolved' && (i.kind === 'escalation' || i.kind === 'old_blocker')
+const asks = (i: Told): boolean => i.kind === 'escalation' || i.kind === 'old_blocker'
 
 /** Compares the beginnings of texts, because the inbox cuts titles. */
 const start = (text: string): string => text.slice(0, 100)
 
 /**
  * Returns the decisions that a standup asks for. An escalation is open while its blocker is, or without a blocker, while
- * its inbox item is. Blockers that are old enough for the inbox are decisions too.
+ * its inbox item is; until the inbox is known, that one is neither open nor settled. Blockers that are old enough for
+ * the inbox are decisions too.
  */
-export function decisionsOf(s: Pick<Standup, 'escalations' | 'blockers'>, inbox: readonly Told[]): Decisions {
-  const items = inbox.filter(asks)
-  const itemOf = (task: string | null, text: string): Told | null =>
-    items.find(i => (task ? taskOf(i) === task : taskOf(i) === null && i.title.includes(start(text)))) ?? null
+export function decisionsOf(
+  s: Pick<Standup, 'escalations' | 'blockers'>,
+  inbox: readonly Told[] | undefined,
+): Decisions {
+  const items = inbox?.filter(asks) ?? []
+  const itemOf = (task: string | null, text: string, over: boolean): Told | null =>
+    items.find(
+      i =>
+        (i.state === 'resolved') === over &&
+        (task ? taskOf(i) === task : taskOf(i) === null && i.title.includes(start(text))),
+    ) ?? null
   const all = s.escalations.map<Decision>(e => ({
     ...e,
     blocker: s.blockers.find(b => e.task !== null && b.task === e.task) ?? null,
-    item: itemOf(e.task, e.title),
+    item: itemOf(e.task, e.title, false),
+    answer: answerOf(itemOf(e.task, e.title, true)),
   }))
   const old = s.blockers
     .filter(b => b.status === 'open' && b.escalated_on !== null && !all.some(d => d.blocker === b))
-    .map<Decision>(b => ({ title: b.text, detail: '', task: b.task, blocker: b, item: itemOf(b.task, b.text) }))
+    .map<Decision>(b => ({
+      title: b.text,
+      detail: '',
+      task: b.task,
+      blocker: b,
+      item: itemOf(b.task, b.text, false),
+      answer: null,
+    }))
   const isOpen = (d: Decision) => (d.blocker ? d.blocker.status === 'open' : d.item !== null)
   const open = [...all.filter(isOpen), ...old]
   return {
     open,
-    settled: all.filter(d => !isOpen(d) && d.blocker === null),
+    settled: inbox ? all.filter(d => !isOpen(d) && d.blocker === null) : [],
     blockers: s.blockers.filter(b => !open.some(d => d.blocker === b)),
   }
+}
+
+/** Returns what a person wrote when resolving an item. */
+const answerOf = (item: Told | null): Decision['answer'] => {
+  const r = item?.resolution
+  return r?.note && r.by.id !== 'system' ? { by: r.by.name, text: r.note } : null
 }
 
 const keyPattern = /\b[A-Z][A-Z0-9]*-\d+\b/g
@@ -56,6 +80,10 @@ export function titlesOf(s: Pick<Standup, 'reports'>): Map<string, string> {
   const lists = s.reports.flatMap(({ evidence: e }) => (e ? [e.finished, e.moved, e.created, e.blocked] : []))
   return new Map(lists.flat().map(t => [t.key, t.title]))
 }
+
+/** Returns since when a task was blocked on the board at the standup. */
+export const blockedSince = (s: Pick<Standup, 'reports'>, task: string | null): string | undefined =>
+  s.reports.flatMap(r => r.evidence?.blocked ?? []).find(t => t.key === task)?.since ?? undefined
 
 /** A task that a text names. The title is there if the text doesn't say it itself or name the task earlier. */
 export interface Mention {

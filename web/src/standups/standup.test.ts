@@ -16,6 +16,7 @@ import {
   standOf,
   stopsMeetings,
   verbOf,
+  verdictOf,
 } from './standup'
 
 const report = (agent: string, status: Report['status'], more: Partial<Report> = {}): Report =>
@@ -170,6 +171,21 @@ describe('what became of a blocker', () => {
     [{ status: 'open', resolution: 'x', escalated_on: '2026-11-20' }, 'escalated'],
     [{ status: 'ended', escalated_on: '2026-11-20' }, 'ended'],
   ] as const)('%j: %s', (of, want) => expect(fateOf(of as Blocker)).toBe(want))
+})
+
+// The facilitator's plan under "decided by a person" would put words into that person's mouth.
+describe('what was decided about a blocker', () => {
+  const decision = { by: 'Ada', text: 'Pay by invoice.', at: '2026-11-20T09:00:00.000Z' }
+  it.each([
+    [{ status: 'open', resolution: 'Ask for a card.' }, 'COO: Ask for a card.'],
+    [{ status: 'ended', ended_why: 'done', resolution: 'Ask for a card.' }, 'COO: Ask for a card.'],
+    [{ status: 'ended', ended_why: 'decided', resolution: 'Ask for a card.', decision }, 'Ada: Pay by invoice.'],
+    [{ status: 'ended', ended_why: 'decided', resolution: 'Ask for a card.', decision: null }, null],
+    [{ status: 'open', resolution: null }, null],
+  ])('%j: %s', (of, want) => {
+    const said = verdictOf(of as Blocker, 'COO')
+    expect(said && `${said.by}: ${said.text}`).toBe(want)
+  })
 })
 
 // Unknown costs must not show as zero.

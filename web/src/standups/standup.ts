@@ -129,6 +129,15 @@ export function fateOf(b: Blocker): Fate {
   return b.resolution ? 'decided' : 'open'
 }
 
+/**
+ * Returns who decided what about a blocker: the person who ended it, else the facilitator. The facilitator's text says
+ * nothing about a decision of a person, which came later.
+ */
+export function verdictOf(b: Blocker, facilitator: string): { by: string; text: string } | null {
+  if (b.ended_why === 'decided') return b.decision
+  return b.resolution ? { by: facilitator, text: b.resolution } : null
+}
+
 /** Returns whether the gateway's state prevents a standup. A slow gateway doesn't. */
 export function stopsMeetings(
   gateway: Pick<Schemas['GatewayStatus'], 'state' | 'scopes_missing'> | undefined,

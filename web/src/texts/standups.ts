@@ -118,14 +118,14 @@ export const standups = {
   blockersUnknown: 'Not collected, because the standup didn’t finish.',
   blockersCome: 'Blockers appear when all participants are done.',
   blocker: {
-    days: (n: number) => (n === 0 ? 'blocked since today' : `blocked for ${n === 1 ? '1 day' : `${n} days`}`),
+    blockedFor: 'blocked for',
+    /** Counted like other ages. */
+    wasBlockedFor: (days: number) => (days === 0 ? 'was blocked that day' : `was blocked for ${days} d`),
     since: (day: string) => `First reported on ${day}`,
     named: (names: string) => `reported by ${names}`,
     unnamed: 'not reported on this day',
-    open: 'Open',
-    decided: 'Has a plan',
+    fate: { open: 'Open', decided: 'Has a plan', ended: 'Resolved' },
     escalated: (day: string) => `Escalated on ${day}`,
-    ended: 'Resolved',
     why: {
       unblocked: 'task unblocked',
       done: 'task done',
@@ -135,7 +135,8 @@ export const standups = {
       left: 'the reporting agent has left the team',
       decided: 'decided by a person',
     },
-    decision: 'Decision',
+    decided: (name: string) => `${name} decided:`,
+    decidedBy: (name: string) => `decided by ${name}`,
     inbox: 'Open in Inbox',
   },
   items: 'Action items',
