@@ -119,7 +119,7 @@ func TestDecideWithoutGateway(t *testing.T) {
 	}
 }
 
-// A task that nobody reviews for a day is raised in the inbox, until it leaves review.
+// A task in review is in the inbox until it leaves review, and more urgent the longer it waits.
 func TestReviewsReachTheInbox(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -132,14 +132,28 @@ func TestReviewsReachTheInbox(t *testing.T) {
 		since := func(key string, hours int) clock.Time {
 			t.Helper()
 			at := clock.At(time.Now().Add(-time.Duration(hours) * time.Hour))
-			owner.patch("/api/v1/tasks/"+key, map[string]any{"status": "review"}).want(http.StatusOK)
 			if err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
-				_, err := tx.Exec(t.Context(), `UPDATE tasks SET moved_at = ?, created_at = ? WHERE id = ?`, at, at, owner.task(key).ID)
+				_, err := tx.Exec(t.Context(), `UPDATE tasks SET created_at = ? WHERE id = ?`, at, owner.task(key).ID)
 				return err
 			}); err != nil {
 				t.Fatal(err)
 			}
+			owner.patch("/api/v1/tasks/"+key, map[string]any{"status": "review", "moved_at": at}).want(http.StatusOK)
 			return at
+		}
+		// ages lets hours pass for a task in review and its item.
+		ages := func(key string, hours int) {
+			t.Helper()
+			at, id := clock.At(time.Now().Add(-time.Duration(hours)*time.Hour)), owner.task(key).ID
+			if err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+				_, err := tx.Exec(t.Context(), `UPDATE inbox_items SET last_at = ? WHERE subject_id = ?`, at, id)
+				if err == nil {
+					_, err = tx.Exec(t.Context(), `UPDATE tasks SET moved_at = ?, created_at = ? WHERE id = ?`, at, at, id)
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		inReview := func(title string, hours int) string {
 			made := owner.handed("cto", title)
@@ -160,12 +174,12 @@ func TestReviewsReachTheInbox(t *testing.T) {
 			}
 		}
 
-		inReview("Since this morning", 23)
+		today := inReview("Since this morning", 23)
 		old, older, moved, away, gone := inReview("Old", 25), inReview("Older", 73), inReview("Moved", 25), inReview("Away", 25), inReview("Gone", 25)
 		told := owner.handed("cto", "Told")
-		agent.post("/api/v1/tasks/"+told.Key+"/reports", map[string]any{"kind": "done", "text": "It is\n# done"}).want(http.StatusOK)
 		before := since(told.Key, 25)
-		first := map[string]string{old: "medium", older: "high", moved: "medium", away: "medium", gone: "medium", told.Key: "medium"}
+		agent.post("/api/v1/tasks/"+told.Key+"/reports", map[string]any{"kind": "done", "text": "It is\n# done"}).want(http.StatusOK)
+		first := map[string]string{today: "low", old: "medium", older: "high", moved: "medium", away: "medium", gone: "medium", told.Key: "medium"}
 		wants("at first", first)
 		wants("at the second look", first)
 		for _, i := range owner.inboxOf(inbox.TaskReview, "open") {
@@ -184,32 +198,32 @@ func TestReviewsReachTheInbox(t *testing.T) {
 		owner.patch("/api/v1/tasks/"+moved, map[string]any{"status": "todo"}).want(http.StatusOK)
 		owner.post("/api/v1/tasks/"+away+"/archive", nil).want(http.StatusOK)
 		owner.send(http.MethodDelete, "/api/v1/tasks/"+gone, nil).want(http.StatusNoContent)
-		since(old, 73)
-		wants("two days later", map[string]string{old: "high", older: "high"})
+		ages(old, 73)
+		wants("two days later", map[string]string{today: "low", old: "high", older: "high"})
 		notes := map[string]string{}
 		for _, i := range owner.inboxOf(inbox.TaskReview, "resolved") {
 			notes[i.Subject.Name] = i.Resolution.By.ID + ": " + i.Resolution.Note
 		}
 		if want := map[string]string{
-			told.Key: "system: " + nameOf(owner) + " approved it.", moved: "system: " + moved + " has left review.", away: "system: " + away + " is archived.", gone: "system: " + gone + " was deleted.",
+			told.Key: "system: " + nameOf(owner) + " approved it.", moved: "system: " + nameOf(owner) + " moved it to todo.", away: "system: " + nameOf(owner) + " archived it.", gone: "system: " + nameOf(owner) + " deleted it.",
 		}; !maps.Equal(notes, want) {
 			t.Errorf("resolved with %v, want %v", notes, want)
 		}
 
 		// An approval that is undone brings the item back.
 		owner.patch("/api/v1/tasks/"+told.Key, map[string]any{"status": "review", "moved_at": before}).want(http.StatusOK)
-		wants("after the approval was undone", map[string]string{old: "high", older: "high", told.Key: "medium"})
+		wants("after the approval was undone", map[string]string{today: "low", old: "high", older: "high", told.Key: "medium"})
 
 		// An item that a person has resolved stays resolved until the task comes back to review.
 		for _, i := range owner.inboxOf(inbox.TaskReview, "open") {
 			owner.post("/api/v1/inbox/"+i.ID+"/resolve", nil).want(http.StatusOK)
 		}
-		wants("after a person has resolved both", map[string]string{})
+		wants("after a person has resolved them", map[string]string{})
 		owner.patch("/api/v1/tasks/"+old, map[string]any{"status": "in_progress"}).want(http.StatusOK)
 		since(old, 25)
 		wants("in review again", map[string]string{old: "medium"})
 		owner.patch("/api/v1/tasks/"+old, map[string]any{"status": "in_progress"}).want(http.StatusOK)
 		owner.patch("/api/v1/tasks/"+old, map[string]any{"status": "review"}).want(http.StatusOK)
-		wants("in review since just now", map[string]string{})
+		wants("in review since just now", map[string]string{old: "low"})
 	})
 }

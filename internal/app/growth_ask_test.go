@@ -99,6 +99,7 @@ func usual() map[string][]string {
 	day, longAgo := hoursAgo(24), hoursAgo(350*24)
 	return map[string][]string{
 		"/inbox": {
+			"needs_me=true", "needs_me=true&limit=1&total=true",
 			"state=resolved&sort=-last", "state=resolved&kind=escalation&severity=high", "state=open,snoozed&assignee=me", "state=resolved&assignee=" + year.UserID(27),
 			"assignee=me&total=true",
 		},

@@ -48,13 +48,14 @@ type listInput struct {
 	Kind     []Kind     `query:"kind" doc:"Items of any of these kinds."`
 	Severity []Severity `query:"severity" doc:"Items with any of these severities."`
 	Assignee string     `query:"assignee" maxLength:"254" doc:"Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches."`
+	NeedsMe  bool       `query:"needs_me" doc:"Only the items that need you: those assigned to you, and the unassigned ones that are not acknowledged. The dashboard counts these in its badge."`
 	Sort     string     `query:"sort" enum:"rank,last,-last" default:"rank" doc:"rank: repeating runs first, then by severity, then longest wait. last: by when the item was last raised; a minus reverses the order."`
 	page.Query
 	page.Total
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Item], error) {
-	f := Filter{States: in.State, Kinds: in.Kind, Severities: in.Severity, Assignee: in.Assignee}
+	f := Filter{States: in.State, Kinds: in.Kind, Severities: in.Severity, Assignee: in.Assignee, NeedsMe: in.NeedsMe}
 	part, err := s.List(ctx, f, page.Want{Query: in.Query, Sort: in.Sort, Total: in.Total.Total})
 	return web.Part(ctx, part), err
 }

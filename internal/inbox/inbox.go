@@ -40,7 +40,8 @@ type NewItem struct {
 	Effect  Effect
 	// At is the time at which the issue occurred. It may be earlier than the time at which
 	// the item is raised, for example if Wardroom was down in between. A zero or future
-	// time means now.
+	// time means now. Raising a cause again with the same time means the same occurrence: it
+	// is not counted, and if a person has resolved its item, the item stays resolved.
 	At time.Time
 }
 
@@ -63,7 +64,7 @@ const (
 	RunStalled     Kind = "run_stalled"     // a run shows no activity
 	Loop           Kind = "loop"            // a run repeats the same calls
 	TaskBlocked    Kind = "task_blocked"    // a task has been blocked for days
-	TaskReview     Kind = "task_review"     // a task has been in review for a day
+	TaskReview     Kind = "task_review"     // a task is in review
 	GatewayTrouble Kind = "gateway_trouble" // the gateway has been unusable for minutes
 	LoginEnding    Kind = "login_ending"    // a login to a provider of models is about to end, or has failed
 	AgentFile      Kind = "agent_file"      // a file of an agent is almost too long for the runtime
@@ -240,14 +241,23 @@ func (i Item) withTexts(m NewItem) Item {
 	return i
 }
 
+// isLast reports whether m is about the occurrence that the item was last raised for, and not about
+// a new one. An occurrence is raised again when its severity has risen, or when what had ended it was
+// undone.
+func (m NewItem) isLast(i Item) bool { return !m.At.IsZero() && clock.At(m.At).Equal(i.LastAt.Time) }
+
 // repeat returns the item updated with m, which reports the item's cause again. A resolved item
 // reopens with m's severity. An acknowledged or snoozed item keeps its state unless the severity
-// rises. If it rises, the item reopens, because users have seen it only at the lower severity.
+// rises. If it rises, the item reopens, because users have seen it only at the lower severity. Only a
+// new occurrence is counted.
 func (i Item) repeat(m NewItem, now time.Time) Item {
+	again := !m.isLast(i)
 	i = i.at(now).withTexts(m)
-	i.Count++
-	if at := m.happened(now); at.After(i.LastAt.Time) { // replicas' clocks differ
-		i.LastAt = at
+	if again {
+		i.Count++
+		if at := m.happened(now); at.After(i.LastAt.Time) { // replicas' clocks differ
+			i.LastAt = at
+		}
 	}
 	if i.State == Resolved || m.Severity.urgency() < i.Severity.urgency() {
 		i.Severity = m.Severity

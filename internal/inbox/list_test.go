@@ -148,7 +148,15 @@ func TestFilters(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 			}
 		}
+		k.raise(blocked("free", Low))
 		boss := actor.With(t.Context(), other)
+		for want, by := range map[string]actor.Actor{"esc free": k.me, "old free": other} {
+			k.ctx = actor.With(t.Context(), by)
+			if got := strings.Join(k.all(Filter{NeedsMe: true}, "", 2, func() {}), " "); got != want {
+				t.Errorf("what %s has to handle: %q, want %q", by.Name, got, want)
+			}
+		}
+		k.ctx = actor.With(t.Context(), k.me)
 		if part, err := k.List(boss, Filter{Assignee: "Bob@Example.com"}, page.Want{Query: page.Query{Limit: 10}}); err != nil || len(part.Rows) != 1 || part.Rows[0].ID != ids["old"] {
 			t.Errorf("by email, as an admin: %+v, %v", part.Rows, err)
 		}

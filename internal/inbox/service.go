@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,9 +41,11 @@ const batch = 100
 
 // Raise opens an item in the caller's transaction. If the cause already has an item, Raise
 // increments the item's count and updates its texts. A resolved item is reopened. An
-// acknowledged or snoozed item keeps its state unless the severity rises.
+// acknowledged or snoozed item keeps its state unless the severity rises. If the occurrence is the
+// one that the item was last raised for (see NewItem.At), the item returns to what it was before
+// Wardroom resolved it.
 //
-// Raise records an event. It fails for an invalid kind, severity, or cause, but accepts any
+// Raise records an event if anything changed or a new occurrence was counted. It fails for an invalid kind, severity, or cause, but accepts any
 // text.
 func (s *Service) Raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err := s.raise(ctx, tx, m); err != nil {
@@ -67,18 +70,55 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err != nil || m.Once && (m.Run == nil || old.Run == nil || old.Run.RunID == m.Run.RunID) {
 		return err
 	}
-	i, kind := old.repeat(m, now), repeated
+	before := old
+	if m.isLast(old) && old.State == Resolved {
+		if old.Resolution.By.ID != actor.System.ID {
+			return nil
+		}
+		if before, err = unresolved(ctx, tx, old); err != nil {
+			return fmt.Errorf("read how the item was before it was resolved: %w", err)
+		}
+	}
+	i, kind := before.repeat(m, now), repeated
 	changes := i.changes(old)
 	if len(changes) > 0 {
 		i.Version++ // a mere repeat keeps the version, so a client's If-Match stays valid
+	} else if i.Count == old.Count {
+		return nil
 	}
-	if i.State == Open && old.State != Open {
+	if old.State == Resolved || i.State == Open && old.State != Open {
 		kind = reopened
 	}
 	if err := update(ctx, tx, i); err != nil {
 		return err
 	}
 	return s.record(ctx, tx, kind, i, changes)
+}
+
+// unresolved returns a resolved item in the state that it had before. It is open if that is unknown.
+func unresolved(ctx context.Context, q db.Queryer, i Item) (Item, error) {
+	var data string
+	err := q.QueryRow(ctx, `SELECT data FROM events WHERE subject_id = ? AND kind = ? ORDER BY id DESC LIMIT 1`, i.ID, resolved).Scan(&data)
+	i = i.to(Open)
+	if db.IsNotFound(err) {
+		return i, nil
+	}
+	var event struct {
+		Changes struct {
+			State        []State       `json:"state"`
+			SnoozedUntil []*clock.Time `json:"snoozed_until"`
+		} `json:"changes"`
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(data), &event)
+	}
+	if was := event.Changes; err == nil && len(was.State) > 0 {
+		i.State = was.State[0]
+		if len(was.SnoozedUntil) > 0 {
+			i.SnoozedUntil = was.SnoozedUntil[0]
+		}
+	}
+	return i, err
 }
 
 // ResolveCause resolves the item that was raised for the given cause, with why as the resolution's
@@ -134,6 +174,9 @@ type Filter struct {
 	Kinds      []Kind
 	Severities []Severity
 	Assignee   string // a user's ID or email, an agent_id, "me", or "none"; empty means any
+	// NeedsMe selects the items that need the actor in the context: those assigned to them, and the
+	// unassigned ones that are not acknowledged.
+	NeedsMe bool
 }
 
 // List returns one page of the items that match the filter.

@@ -43,6 +43,9 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 		}
 	}
 	list.In(&w, `urgency`, ranks)
+	if f.NeedsMe {
+		w.And(`(assignee_id = ? OR assignee_id IS NULL AND state <> 'acked')`, actor.From(ctx).ID)
+	}
 	switch f.Assignee {
 	case "":
 	case "none":

@@ -166,6 +166,11 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 		if err := dropGrams(ctx, tx, t.number); err != nil {
 			return Task{}, nil, err
 		}
+		if t.inReview() && s.Resolve != nil {
+			if err := s.Resolve(ctx, tx, reviewCause+t.ID, actor.From(ctx).Name+" deleted it."); err != nil {
+				return Task{}, nil, err
+			}
+		}
 		gone := pendingEvent{s.Now(), deleted, t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}}
 		return Task{}, append(events, gone), nil
 	})

@@ -74,7 +74,7 @@ func (s *Service) watch(ctx context.Context, due func(context.Context, db.Querye
 func (t Task) blockedItem(now time.Time) inbox.NewItem {
 	b := t.Blocked
 	m := inbox.NewItem{
-		Cause: blockedCause + t.ID, Kind: inbox.TaskBlocked, Severity: ordinary, Subject: t.Subject(),
+		Cause: blockedCause + t.ID, Kind: inbox.TaskBlocked, Severity: ordinary, At: b.Since.Time, Subject: t.Subject(),
 		Title:  fmt.Sprintf("%s is still blocked: %s", t.Key, b.Reason),
 		Detail: fmt.Sprintf("Blocked by %s since %s:\n\n%s\n\nResolve the cause, or unblock the task.", b.By, b.Since.Format(time.DateOnly), quoted(b.Reason)),
 	}

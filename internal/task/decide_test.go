@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/fault"
@@ -231,7 +232,6 @@ func TestDecideWhollyOrNotAtAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.raise(review, inbox.TaskReview)
 		long := strings.Repeat("é", maxDecision+1)
 		for _, tt := range []struct {
 			name, failing string
@@ -297,7 +297,7 @@ func TestReview(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.raise(made, inbox.TaskReview, inbox.Escalation)
+			s.raise(made, inbox.Escalation)
 			return made
 		}
 		first := inReview("cto")
@@ -307,7 +307,7 @@ func TestReview(t *testing.T) {
 				t.Errorf("approved: %+v, %v", got, err)
 			}
 		}
-		if diff := cmp.Diff([]string{"task_review TASK-1 resolved by Wardroom: ADA approved it."}, s.items()); diff != "" {
+		if diff := cmp.Diff([]string{"task_review TASK-1 is waiting for review: Look at it resolved by Wardroom: ADA approved it."}, s.items()); diff != "" {
 			t.Error(diff)
 		}
 		if _, err := s.Approve(s.as(s.boss, ""), first.Key); !errors.Is(err, ErrNotInReview) || fault.Of(err).Facts["status"] != Done {
@@ -349,6 +349,105 @@ func TestReview(t *testing.T) {
 			t.Errorf("answered are %q", s.items())
 		}
 	})
+}
+
+// A task in review is an inbox item from its first second until it leaves review, however it gets there
+// and away. If the move is undone, the item is as it was before.
+func TestReviewItem(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newDesk(t, d)
+		now := monday
+		s.Now, s.inbox.Now = func() time.Time { return now }, func() time.Time { return now }
+		ctx := s.as(s.boss, "")
+		do := func(_ any, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		made, err := s.Create(ctx, New{Title: "Look at it", Status: Review})
+		do(made, err)
+		key, since := made.Key, made.MovedAt
+		move := func(to Status, at *clock.Time) {
+			t.Helper()
+			do(s.Update(ctx, key, Change{Status: &to, MovedAt: at}, nil))
+		}
+		is := func(when, want string) {
+			t.Helper()
+			i := s.review(made.ID)
+			got := fmt.Sprint(i.Severity, " ", i.State, " ", i.Count, " ", i.LastAt.Sub(since.Time))
+			if i.Resolution != nil {
+				got += " " + i.Resolution.By.Name + ": " + i.Resolution.Note
+			}
+			if got != want {
+				t.Errorf("%s: %s, want %s", when, got, want)
+			}
+		}
+		later := func(by time.Duration) {
+			t.Helper()
+			now = now.Add(by)
+			do(nil, s.WatchReviews(asService(t)))
+		}
+		is("at first", "low open 1 0s")
+		do(s.Update(ctx, key, Change{Title: new("Look again")}, nil))
+		if i := s.review(made.ID); i.Title != key+" is waiting for review: Look again" {
+			t.Errorf("renamed: %q", i.Title)
+		}
+		later(24 * time.Hour)
+		is("after a day", "medium open 1 0s")
+		do(s.inbox.Snooze(ctx, s.review(made.ID).ID, now.Add(time.Hour), nil))
+		do(s.Approve(ctx, key))
+		is("approved", "medium resolved 1 0s Wardroom: BOSS approved it.")
+		move(Review, &since)
+		is("the approval undone", "medium snoozed 1 0s")
+		do(s.Archive(ctx, key, nil))
+		is("archived", "medium resolved 1 0s Wardroom: BOSS archived it.")
+		do(s.Restore(ctx, key, nil))
+		is("restored", "medium snoozed 1 0s")
+		later(48 * time.Hour)
+		is("after three days", "high open 1 0s")
+		do(s.inbox.Ack(ctx, s.review(made.ID).ID, nil))
+		move(InProgress, nil)
+		is("moved", "high resolved 1 0s Wardroom: BOSS moved it to in progress.")
+		move(Review, &since)
+		is("moved back", "high acked 1 0s")
+		do(s.inbox.Resolve(ctx, s.review(made.ID).ID, "Enough", nil))
+		do(s.Approve(ctx, key))
+		move(Review, &since)
+		later(0)
+		is("resolved by a person", "high resolved 1 0s BOSS: Enough")
+		move(Todo, nil)
+		move(Review, nil)
+		is("in review again", "low open 2 72h0m0s")
+		do(nil, s.Delete(ctx, key, nil))
+		is("deleted", "low resolved 2 72h0m0s Wardroom: BOSS deleted it.")
+
+		// A version of Wardroom that raised items only after a day has moved this one to review.
+		raise := s.Raise
+		s.Raise = nil
+		made, err = s.Create(ctx, New{Title: "Older", Status: Review})
+		do(made, err)
+		s.Raise, since = raise, made.MovedAt
+		later(time.Hour)
+		is("after an update", "low open 1 0s")
+	})
+}
+
+// review returns the inbox item of a task in review.
+func (s *desk) review(taskID string) inbox.Item {
+	s.t.Helper()
+	part, err := s.inbox.List(asService(s.t), inbox.Filter{States: inbox.States(), Kinds: []inbox.Kind{inbox.TaskReview}}, page.Want{Query: page.Query{Limit: 100}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, i := range part.Rows {
+		if i.Subject.ID == taskID {
+			return i
+		}
+	}
+	s.t.Fatalf("%s has no item among %d", taskID, len(part.Rows))
+	return inbox.Item{}
 }
 
 // A standup reads what was decided since the last one, in order, with the comment as it is now.

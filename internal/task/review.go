@@ -17,7 +17,7 @@ import (
 // ErrNotInReview means that the task can be neither approved nor sent back.
 var ErrNotInReview = fault.New(fault.Conflict, "task_not_in_review", "The task is not in review.")
 
-// Approve moves a task from review to done and resolves its inbox item.
+// Approve moves a task from review to done, which resolves its inbox item.
 func (s *Service) Approve(ctx context.Context, ref string) (Task, error) {
 	return s.writeOnce(ctx, "approve task", func(tx *db.Tx) (Task, error) {
 		old, err := findInReview(ctx, tx, ref)
@@ -32,10 +32,7 @@ func (s *Service) Approve(ctx context.Context, ref string) (Task, error) {
 		if err != nil {
 			return Task{}, err
 		}
-		if err := record(ctx, tx, events); err != nil {
-			return Task{}, err
-		}
-		return t, s.endReview(ctx, tx, t, "approved it")
+		return t, record(ctx, tx, events)
 	})
 }
 
@@ -44,8 +41,8 @@ type Return struct {
 	Text string `json:"text" minLength:"1" maxLength:"4000" doc:"What is missing, as Markdown. @agent_id and @name mention a user, except in code."`
 }
 
-// SendBack moves a task from review to in_progress, with the text as a comment, and resolves its
-// inbox item. If the task is assigned to an agent, a gateway is configured, and the caller may
+// SendBack moves a task from review to in_progress, which resolves its inbox item, with the text as a
+// comment. If the task is assigned to an agent, a gateway is configured, and the caller may
 // dispatch tasks, the task is dispatched again in its session, with the text as a note.
 func (s *Service) SendBack(ctx context.Context, ref string, r Return) (Task, error) {
 	return s.writeOnce(ctx, "send task back", func(tx *db.Tx) (Task, error) {
@@ -59,9 +56,6 @@ func (s *Service) SendBack(ctx context.Context, ref string, r Return) (Task, err
 		}
 		t, err := s.commentAndChange(ctx, tx, old.ID, text, Change{Status: new(InProgress)}, sentBack, map[string]any{})
 		if err != nil {
-			return Task{}, err
-		}
-		if err := s.endReview(ctx, tx, t, "sent it back"); err != nil {
 			return Task{}, err
 		}
 		if s.Send != nil && actor.From(ctx).Role.May(actor.DispatchTasks) {
@@ -90,18 +84,9 @@ func findInReview(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	return t, err
 }
 
-// endReview resolves the inbox item for a task that is no longer in review, on behalf of Wardroom: if
-// the move is undone, the item is raised again. The text did says what the caller did.
-func (s *Service) endReview(ctx context.Context, tx *db.Tx, t Task, did string) error {
-	if s.Resolve == nil {
-		return nil
-	}
-	return s.Resolve(ctx, tx, reviewCause+t.ID, actor.From(ctx).Name+" "+did+".")
-}
-
 const (
-	// A task that stays in review for reviewLong is raised in the inbox; after reviewVeryLong, the
-	// severity of its inbox item becomes high.
+	// The severity of the inbox item for a task in review rises after reviewLong, and again after
+	// reviewVeryLong.
 	reviewLong, reviewVeryLong = 24 * time.Hour, 3 * 24 * time.Hour
 
 	// reviewCause is the prefix of the cause of an inbox item for a task in review. The task's ID
@@ -109,35 +94,78 @@ const (
 	reviewCause = "task/review/"
 )
 
-// WatchReviews is a periodic job that raises inbox items for tasks that stay in review, and
-// resolves the items for tasks that have left review. It does not raise an item again if a person
-// has resolved it. It writes nothing if there is nothing to do.
+// inReview reports whether the task waits for a person's review.
+func (t Task) inReview() bool { return t.Status == Review && t.ArchivedAt == nil }
+
+// trackReview keeps the inbox item of a task in step with a change from old to t: it raises the item
+// when the task enters review, updates its texts, and resolves it when the task leaves review. The
+// item belongs to Wardroom: if the move is undone, the item returns.
+func (s *Service) trackReview(ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any) error {
+	if s.Raise == nil || s.Resolve == nil || !old.inReview() && !t.inReview() {
+		return nil
+	}
+	by := actor.From(ctx).Name
+	if !t.inReview() {
+		return s.Resolve(ctx, tx, reviewCause+t.ID, by+" "+leftReview(kind, t)+".")
+	}
+	text, reported := data["text"].(string)
+	if old.inReview() && old.Title == t.Title && old.MovedAt.Equal(t.MovedAt.Time) && !reported {
+		return nil
+	}
+	said := reportOf(by, text)
+	if !reported {
+		var err error
+		if said, err = lastReportOn(ctx, tx, t.ID); err != nil {
+			return fmt.Errorf("read the last report on %s: %w", t.Key, err)
+		}
+	}
+	return s.Raise(ctx, tx, t.reviewItem(said, s.Now()))
+}
+
+// leftReview says how a task left review with an event of the given kind.
+func leftReview(kind string, t Task) string {
+	switch {
+	case kind == approved:
+		return "approved it"
+	case kind == sentBack:
+		return "sent it back"
+	case t.ArchivedAt != nil:
+		return "archived it"
+	}
+	return "moved it to " + strings.ReplaceAll(string(t.Status), "_", " ")
+}
+
+// WatchReviews is a periodic job that raises the severity of the inbox items for tasks that stay in
+// review. It also raises the items of tasks that entered review in a version of Wardroom that raised
+// them only after a day. It does not raise an item again if a person has resolved it. It writes
+// nothing if there is nothing to do.
 func (s *Service) WatchReviews(ctx context.Context) error {
-	return s.watch(ctx, s.longInReview, func(ctx context.Context, q db.Queryer) ([]endedCause, error) {
+	return s.watch(ctx, s.dueReviews, func(ctx context.Context, q db.Queryer) ([]endedCause, error) {
 		// A task that has returned to review since waits for another review.
 		return endedItems(ctx, q, inbox.TaskReview, `t.status <> 'review' OR t.moved_at > i.last_at`, "has left review")
 	})
 }
 
-// longInReview returns the inbox items for up to 100 tasks that must be raised because they have
-// been in review for a long time. A task must be raised if it has no open item and no person has
-// resolved one since it moved to review, or if its open item now needs a higher severity. The time
-// of an item is the time at which the task moved to review.
-func (s *Service) longInReview(ctx context.Context, q db.Queryer, now time.Time) ([]inbox.NewItem, error) {
+// dueReviews returns the inbox items for up to 100 tasks in review that must be raised: the task has
+// no open item and no person has resolved one since it moved to review, or its open item now needs a
+// higher severity.
+func (s *Service) dueReviews(ctx context.Context, q db.Queryer, now time.Time) ([]inbox.NewItem, error) {
+	open := `EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '` + reviewCause + `' || t.id AND i.state <> 'resolved' AND i.severity IN `
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.title, t.moved_at FROM tasks t
-		WHERE t.status = 'review' AND t.archived_at IS NULL AND t.moved_at <= ? AND (
+		WHERE t.status = 'review' AND t.archived_at IS NULL AND (
 			NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '`+reviewCause+`' || t.id
 				AND (i.state <> 'resolved' OR i.last_at >= t.moved_at AND i.resolver_id <> ?))
-			OR t.moved_at <= ? AND EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '`+reviewCause+`' || t.id AND i.state <> 'resolved' AND i.severity = ?))
-		LIMIT 100`, clock.At(now.Add(-reviewLong)), actor.System.ID, clock.At(now.Add(-reviewVeryLong)), ordinary)
+			OR t.moved_at <= ? AND `+open+`('low'))
+			OR t.moved_at <= ? AND `+open+`('low', 'medium')))
+		LIMIT 100`, actor.System.ID, clock.At(now.Add(-reviewLong)), clock.At(now.Add(-reviewVeryLong)))
 	tasks, err := db.All(rows, err, func(row db.Row) (t Task, err error) {
 		err = row.Scan(&t.ID, &t.number, &t.Title, &t.MovedAt)
 		t.Key = keyOf(t.number)
 		return t, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("find tasks that stay in review: %w", err)
+		return nil, fmt.Errorf("find tasks in review: %w", err)
 	}
 	var items []inbox.NewItem
 	for _, t := range tasks {
@@ -150,16 +178,19 @@ func (s *Service) longInReview(ctx context.Context, q db.Queryer, now time.Time)
 	return items, nil
 }
 
-// reviewItem returns the inbox item for a task that stays in review. The text said is the last
-// report on the task, quoted; it may be empty.
+// reviewItem returns the inbox item for a task in review. The text said is the last report on the
+// task, quoted; it may be empty.
 func (t Task) reviewItem(said string, now time.Time) inbox.NewItem {
 	m := inbox.NewItem{
-		Cause: reviewCause + t.ID, Kind: inbox.TaskReview, Severity: ordinary, At: t.MovedAt.Time, Subject: t.Subject(),
+		Cause: reviewCause + t.ID, Kind: inbox.TaskReview, Severity: inbox.Low, At: t.MovedAt.Time, Subject: t.Subject(),
 		Title:  fmt.Sprintf("%s is waiting for review: %s", t.Key, t.Title),
 		Detail: fmt.Sprintf("In review since %s.\n\n%sApprove the task, or send it back.", t.MovedAt.UTC().Format("2006-01-02 15:04 UTC"), said),
 	}
-	if now.Sub(t.MovedAt.Time) >= reviewVeryLong {
+	switch age := now.Sub(t.MovedAt.Time); {
+	case age >= reviewVeryLong:
 		m.Severity = pressing
+	case age >= reviewLong:
+		m.Severity = ordinary
 	}
 	return m
 }
@@ -179,8 +210,11 @@ func lastReportOn(ctx context.Context, q db.Queryer, taskID string) (string, err
 	if err := json.Unmarshal([]byte(data), &said); err != nil || said.Text == "" {
 		return "", err
 	}
-	return by + " reported:\n\n" + quoted(said.Text) + "\n\n", nil
+	return reportOf(by, said.Text), nil
 }
+
+// reportOf returns a report with its author, as quoted Markdown that ends with an empty line.
+func reportOf(by, text string) string { return by + " reported:\n\n" + quoted(text) + "\n\n" }
 
 // quoted returns a text as a Markdown quotation.
 func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }

@@ -29,8 +29,8 @@ type Service struct {
 	// active dispatch is archived, and before any task that was ever dispatched is deleted. In the
 	// second case, gone is true.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
-	// Raise and Resolve, if set, raise and resolve the inbox items for tasks
-	// that stay blocked or in review.
+	// Raise and Resolve, if set, raise and resolve the inbox items for tasks that stay blocked, and for
+	// those in review.
 	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// ResolveAbout and AckAbout, if set, resolve or acknowledge the unresolved inbox items of the
@@ -123,7 +123,10 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 	if len(t.DependsOn) > 0 {
 		data["depends_on"] = t.DependsOn
 	}
-	return t, record(ctx, tx, []pendingEvent{{now, "task.created", t, data}})
+	if err := record(ctx, tx, []pendingEvent{{now, "task.created", t, data}}); err != nil {
+		return Task{}, err
+	}
+	return t, s.trackReview(ctx, tx, Task{}, t, "task.created", data)
 }
 
 // Get returns a task by its ID or its key, such as TASK-12 or task-12.
@@ -288,6 +291,9 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string,
 	}
 	data["changes"] = changes
 	if err := s.noteReview(ctx, tx, old, t, kind, data); err != nil {
+		return Task{}, nil, err
+	}
+	if err := s.trackReview(ctx, tx, old, t, kind, data); err != nil {
 		return Task{}, nil, err
 	}
 	if !slices.Equal(old.Tags, t.Tags) {

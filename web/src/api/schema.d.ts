@@ -9491,6 +9491,8 @@ export interface operations {
                 total?: boolean;
             };
             header?: never;
+                /** @description Only the items that need you: those assigned to you, and the unassigned ones that are not acknowledged. The dashboard counts these in its badge. */
+                needs_me?: boolean;
             path?: never;
             cookie?: never;
         };

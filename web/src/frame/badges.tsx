@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { PlaceId } from '../app/places'
 import { leads, queries, useMe } from '../app/queries'
-import { openCountQuery } from '../inbox/queries'
+import { needsCountQuery } from '../inbox/queries'
 import { texts } from '../texts'
 
 const words = texts.app
@@ -17,14 +17,14 @@ export interface Badge {
 const stuck = ['unauthorized', 'unpaired', 'untrusted', 'missing_scopes']
 const most = 99
 
-/** Returns the badges of pages that need action: open inbox items, and a gateway that needs attention. */
+/** Returns the badges of pages that need action: inbox items that need the user, and a gateway that needs attention. */
 export function useBadges(): Partial<Record<PlaceId, Badge>> {
   const me = useMe().data
   const sees = me !== undefined && me.role !== 'agent'
-  const open = useQuery({ ...openCountQuery, enabled: sees }).data
+  const needs = useQuery({ ...needsCountQuery, enabled: sees }).data
   const gateway = useQuery(queries.gateway).data
   return {
-    ...(open ? { inbox: { text: open > most ? `${most}+` : String(open), label: words.badge(open) } } : {}),
+    ...(needs ? { inbox: { text: needs > most ? `${most}+` : String(needs), label: words.badge(needs) } } : {}),
     ...(gateway && leads(me) && stuck.includes(gateway.state)
       ? { settings: { text: '!', label: words.gatewayBadge } }
       : {}),

@@ -1,9 +1,9 @@
 import type { Person } from '../app/queries'
-import { type Told, waiting } from './item'
+import { needs, type Told, waiting } from './item'
 import type { InboxSearch } from './search'
 
-/** The search parameters that select and sort items. */
-export type Filters = Pick<InboxSearch, 'state' | 'kind' | 'severity' | 'assignee' | 'order'>
+/** The search parameters that select and sort items, and whether only those that need the user are wanted. */
+export type Filters = Pick<InboxSearch, 'state' | 'kind' | 'severity' | 'assignee' | 'order'> & { needsMe?: true }
 
 export function filtersOf({ state, kind, severity, assignee, order }: InboxSearch): Filters {
   return Object.fromEntries(
@@ -24,6 +24,7 @@ export function fits(item: Told, f: Filters, me: string | undefined, people: Rea
   const among = (list: string | undefined, v: string) => !list || list.split(',').includes(v)
   if (!among(f.state ?? waiting.join(), item.state)) return false
   if (!among(f.kind, item.kind) || !among(f.severity, item.severity)) return false
+  if (f.needsMe && !needs(item, me)) return false
   if (!f.assignee) return true
   if (f.assignee === 'none') return item.assignee === null
   if (item.assignee === null) return false

@@ -24,6 +24,8 @@ export type ActName =
 
 export interface Kind {
   label: string
+  /** What one and several items are, after their number. */
+  nouns: readonly [one: string, many: string]
   icon: IconName
   /** The actions, the primary one first. */
   acts: readonly ActName[]
@@ -35,17 +37,25 @@ export interface Kind {
 
 /** Everything that the dashboard knows about the kinds of items. A new kind needs only an entry here. */
 export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
-  escalation: { label: 'Escalation', icon: 'flag', acts: ['decide'] },
-  old_blocker: { label: 'Old blocker', icon: 'blocked', acts: ['decide'] },
-  task_blocked: { label: 'Blocked task', icon: 'blocked', acts: ['decide'], endsWhen: 'the task is unblocked' },
+  escalation: { label: 'Escalation', nouns: ['decision', 'decisions'], icon: 'flag', acts: ['decide'] },
+  old_blocker: { label: 'Old blocker', nouns: ['old blocker', 'old blockers'], icon: 'blocked', acts: ['decide'] },
+  task_blocked: {
+    label: 'Blocked task',
+    nouns: ['long-blocked task', 'long-blocked tasks'],
+    icon: 'blocked',
+    acts: ['decide'],
+    endsWhen: 'the task is unblocked',
+  },
   task_review: {
     label: 'Waiting for review',
+    nouns: ['review', 'reviews'],
     icon: 'eye',
     acts: ['approve', 'sendBack'],
     endsWhen: 'the task leaves Review',
   },
   dispatch_failed: {
     label: 'Dispatch failed',
+    nouns: ['failed dispatch', 'failed dispatches'],
     icon: 'warning',
     acts: ['dispatch', 'openRun'],
     failure: true,
@@ -53,6 +63,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   job_failed: {
     label: 'Job failed',
+    nouns: ['failed job', 'failed jobs'],
     icon: 'error',
     acts: ['runJob', 'openRun'],
     failure: true,
@@ -60,6 +71,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   job_undelivered: {
     label: 'Answer not delivered',
+    nouns: ['undelivered answer', 'undelivered answers'],
     icon: 'schedules',
     acts: ['openRun'],
     failure: true,
@@ -67,6 +79,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   job_unlisted: {
     label: 'Job not listed',
+    nouns: ['unlisted job', 'unlisted jobs'],
     icon: 'schedules',
     acts: ['openRun'],
     failure: true,
@@ -74,6 +87,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   job_missed: {
     label: 'Job missed',
+    nouns: ['missed job', 'missed jobs'],
     icon: 'schedules',
     acts: ['runJob'],
     failure: true,
@@ -81,6 +95,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   run_stalled: {
     label: 'Run stalled',
+    nouns: ['stalled run', 'stalled runs'],
     icon: 'sessions',
     acts: ['openSession', 'stopSession'],
     failure: true,
@@ -88,6 +103,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   loop: {
     label: 'Run in a loop',
+    nouns: ['run in a loop', 'runs in a loop'],
     icon: 'sessions',
     acts: ['stopSession', 'openSession'],
     failure: true,
@@ -95,6 +111,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   standup_failed: {
     label: 'Standup failed',
+    nouns: ['failed standup', 'failed standups'],
     icon: 'standups',
     acts: ['retryStandup'],
     failure: true,
@@ -102,6 +119,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   standup_missed: {
     label: 'Standup missed',
+    nouns: ['missed standup', 'missed standups'],
     icon: 'standups',
     acts: ['runStandup'],
     failure: true,
@@ -109,30 +127,58 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   gateway_trouble: {
     label: 'Gateway problem',
+    nouns: ['gateway problem', 'gateway problems'],
     icon: 'link',
     acts: ['testConnection'],
     failure: true,
     endsWhen: 'the gateway works again',
   },
-  login_ending: { label: 'Login ends', icon: 'link', acts: [], failure: true, endsWhen: 'the login is renewed' },
+  login_ending: {
+    label: 'Login ends',
+    nouns: ['ending login', 'ending logins'],
+    icon: 'link',
+    acts: [],
+    failure: true,
+    endsWhen: 'the login is renewed',
+  },
   agent_file: {
     label: 'Agent file too long',
+    nouns: ['long agent file', 'long agent files'],
     icon: 'warning',
     acts: ['message'],
     endsWhen: 'the file is shorter than its limit',
   },
-  model_changed: { label: 'Another model', icon: 'spend', acts: ['openRun'] },
+  model_changed: {
+    label: 'Another model',
+    nouns: ['changed model', 'changed models'],
+    icon: 'spend',
+    acts: ['openRun'],
+  },
   limit_reached: {
     label: 'Limit',
+    nouns: ['limit', 'limits'],
     icon: 'spend',
     acts: ['allowMore', 'raiseLimit', 'keepStopped'],
     endsWhen: 'the period or the run of the limit ends',
   },
-  spend_unusual: { label: 'Unusual spend', icon: 'spend', acts: ['openSpend'] },
-  approval: { label: 'Approval', icon: 'eye', acts: ['review'], endsWhen: 'someone answers or the request ends' },
-  question: { label: 'Question', icon: 'comment', acts: ['answer'], endsWhen: 'someone answers or the request ends' },
+  spend_unusual: { label: 'Unusual spend', nouns: ['spend alert', 'spend alerts'], icon: 'spend', acts: ['openSpend'] },
+  approval: {
+    label: 'Approval',
+    nouns: ['approval', 'approvals'],
+    icon: 'eye',
+    acts: ['review'],
+    endsWhen: 'someone answers or the request ends',
+  },
+  question: {
+    label: 'Question',
+    nouns: ['question', 'questions'],
+    icon: 'comment',
+    acts: ['answer'],
+    endsWhen: 'someone answers or the request ends',
+  },
   pairing_pending: {
     label: 'Pairing pending',
+    nouns: ['pending pairing', 'pending pairings'],
     icon: 'link',
     acts: ['testConnection'],
     endsWhen: 'the pairing is approved',
@@ -143,3 +189,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
 export const kindLabels: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(kindTable).map(([kind, { label }]) => [kind, label]),
 )
+
+/** Returns a number of items of a kind: "1 review", "3 reviews". */
+export const countOf = (kind: Schemas['InboxItem']['kind'], n: number): string =>
+  `${n} ${kindTable[kind].nouns[n === 1 ? 0 : 1]}`

@@ -45,7 +45,7 @@ export const inboxPatches: readonly Patch[] = [
         if (isListed(cache)) readDetails(item.id)
       }
       rereadSoon(cache, ['inbox', 'history', item.id])
-      rereadSoon(cache, ['inbox', 'open'])
+      rereadSoon(cache, ['inbox', 'needs'])
     },
   },
 ]

@@ -28,6 +28,7 @@ export const listQuery = (f: Filters) =>
         ...(kind ? { kind } : {}),
         ...(severity ? { severity } : {}),
         ...(f.assignee ? { assignee: f.assignee } : {}),
+        ...(f.needsMe ? { needs_me: true } : {}),
       }
       return takePage<Told>(api.GET('/api/v1/inbox', { params: { query }, signal }))
     },
@@ -45,11 +46,11 @@ export const oneQuery = (id: string) =>
 export const historyQuery = (id: string) =>
   eventsQuery(['inbox', 'history', id], { subject_kind: 'inbox', subject_id: id })
 
-/** The number of open items. */
-export const openCountQuery = queryOptions({
-  queryKey: ['inbox', 'open'],
+/** The number of items that need the user: the rows of Needs you on Now. */
+export const needsCountQuery = queryOptions({
+  queryKey: ['inbox', 'needs'],
   queryFn: async ({ signal }): Promise<number | null> => {
-    const query = { state: ['open' as const], limit: 1, total: true }
+    const query = { needs_me: true, limit: 1, total: true }
     const { response } = await api.GET('/api/v1/inbox', { params: { query }, signal })
     const total = Number(response.headers.get('X-Total-Count') ?? Number.NaN)
     return Number.isNaN(total) ? null : total

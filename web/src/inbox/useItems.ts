@@ -8,8 +8,11 @@ import { latest, listQuery } from './queries'
 
 const idOf = (i: Told) => i.id
 
-/** Returns the matching items as they are now, and their query. `needed` filters further. */
-export function useFitting(filters: Filters, needed?: (item: Told) => boolean) {
+/** What the user has to handle. */
+export const needsMe: Filters = { needsMe: true }
+
+/** Returns the matching items as they are now, and their query. */
+export function useFitting(filters: Filters) {
   const asked = useInfiniteQuery(listQuery(filters))
   const me = useMe().data?.id
   const people = usePeople()
@@ -17,15 +20,15 @@ export function useFitting(filters: Filters, needed?: (item: Told) => boolean) {
     if (!asked.data) return undefined
     const rows = new Map<string, Told>()
     for (const page of asked.data.pages) for (const i of page.rows) rows.set(i.id, latest.of(i) ?? i)
-    const there = [...rows.values()].filter(i => fits(i, filters, me, people) && (needed?.(i) ?? true))
+    const there = [...rows.values()].filter(i => fits(i, filters, me, people))
     return sorted(there, filters.order)
-  }, [asked.data, filters, me, people, needed])
+  }, [asked.data, filters, me, people])
   return { asked, fitting }
 }
 
 /** Returns the matching items like `useFitting`, but new ones wait until the user shows them. */
-export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
-  const { asked, fitting } = useFitting(filters, needed)
+export function useItems(filters: Filters) {
+  const { asked, fitting } = useFitting(filters)
   const held = useHeldRows(fitting, idOf, JSON.stringify(filters), asked.isFetchingNextPage)
   return { asked: { ...asked, data: held.rows }, waiting: held.waiting, show: held.show }
 }

@@ -2,6 +2,8 @@ import type { Schemas } from '../api/client'
 import { dayIn } from '../app/days'
 import { isNobody } from '../app/queries'
 import { clock } from '../app/time'
+import type { Told } from '../inbox/item'
+import { countOf } from '../inbox/kinds'
 import { now as nowWords } from '../texts/now'
 
 const words = nowWords
@@ -36,6 +38,33 @@ export function agentsFact(
   const elsewhere = known.some(a => toldElsewhere(a.agent_id))
   if (active.length + more.length === 0 && elsewhere) return ''
   return words.active(active.length) + (more.length > 0 ? ` (${more.join(', ')})` : '')
+}
+
+/** Maximum number of kinds in the headline. */
+const mostKinds = 4
+
+/** A part of the headline: how many items, and the kinds that its link selects; all if there are none. */
+export interface Needing {
+  text: string
+  kinds: readonly Told['kind'][]
+}
+
+/** Returns how many items need the user, and of which kinds: the most frequent first, else the most urgent. */
+export function needingFacts(items: readonly Told[], more = false): Needing[] {
+  if (items.length === 0) return [{ text: words.nothing, kinds: [] }]
+  const counts = new Map<Told['kind'], number>()
+  for (const i of items) counts.set(i.kind, (counts.get(i.kind) ?? 0) + 1)
+  const sorted = [...counts].sort(([, a], [, b]) => b - a)
+  // A single remaining kind takes no more room than its number.
+  const shown = sorted.length === mostKinds + 1 ? sorted : sorted.slice(0, mostKinds)
+  const rest = sorted.slice(shown.length)
+  return [
+    { text: words.needing(items.length, more), kinds: [] },
+    ...shown.map(([kind, n]) => ({ text: countOf(kind, n), kinds: [kind] })),
+    ...(rest.length > 0
+      ? [{ text: words.moreKinds(rest.reduce((sum, [, n]) => sum + n, 0)), kinds: rest.map(([kind]) => kind) }]
+      : []),
+  ]
 }
 
 export const blockedFact = (n: number | null | undefined): string =>

@@ -1,5 +1,5 @@
 export const app = {
-  badge: (n: number) => (n === 1 ? '1 open item' : `${n} open items`),
+  badge: (n: number) => (n === 1 ? '1 thing needs you' : `${n} things need you`),
   gatewayBadge: 'gateway needs attention',
   name: 'Wardroom',
   skip: 'Skip to content',

@@ -65,6 +65,4 @@ export const approvals = {
   toAsk: 'To make agents ask, run on the gateway’s host:',
   repeating: 'Repeating',
   waitsFor: { approval: 'Needs approval', question: 'Needs answer' },
-  count: (n: number) => (n === 1 ? '1 approval' : `${n} approvals`),
-  questions: (n: number) => (n === 1 ? '1 question' : `${n} questions`),
 } as const
