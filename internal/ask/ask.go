@@ -269,9 +269,14 @@ func (a *asking) conclude(ctx context.Context, got *gateway.Answer, err error) (
 	return &Result{Answer: *got}, nil
 }
 
-// timedOut returns the result of a question whose run may outlive its deadline.
+// timedOut returns the result of a question whose run may outlive its deadline. It ended at the
+// deadline, even if Wardroom was not running then.
 func (a *asking) timedOut() *Result {
-	return &Result{Answer: gateway.Answer{Outcome: gateway.TimedOut}, Orphaned: true}
+	r := &Result{Answer: gateway.Answer{Outcome: gateway.TimedOut}, Orphaned: true}
+	if left := a.Left(); left < 0 {
+		r.EndedAt = a.now().Add(left)
+	}
+	return r
 }
 
 // Pause waits until d has elapsed or ctx ends.

@@ -157,6 +157,15 @@ func (d *Dispatch) inboxRun() *inbox.Run {
 	return &inbox.Run{SessionKey: d.SessionKey, RunID: d.RunID}
 }
 
+// endTime returns when the run ended: the gateway's time, if it is plausible, because Wardroom can learn
+// of the end much later. Otherwise it returns now.
+func (d *Dispatch) endTime(ended, now time.Time) time.Time {
+	if ended.IsZero() || ended.After(now) || d.askedAt == nil || ended.Before(d.askedAt.Time) {
+		return now
+	}
+	return ended
+}
+
 // end marks the dispatch as ended, or as failed if f is not nil.
 func (d *Dispatch) end(now time.Time, f *Failure) {
 	d.State, d.Since, d.endedAt, d.Waiting, d.Error = Ended, clock.At(now), clock.Ptr(now), nil, f

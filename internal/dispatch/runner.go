@@ -94,7 +94,7 @@ func (c *runner) finish(ctx context.Context, f *Failure, r ask.Result) error {
 				return err
 			}
 		}
-		return c.close(ctx, tx, c.d, f, r.Usage, r.Text)
+		return c.close(ctx, tx, c.d, f, r.Answer)
 	})
 }
 

@@ -241,19 +241,19 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 		}
 	}
 	s.Log.ErrorContext(ctx, "gave up on a dispatch", "run", d.RunID, "err", cause)
-	return s.close(ctx, tx, d, &Failure{Broken, "Wardroom failed several times while running the dispatch. See Wardroom's log."}, nil, "")
+	return s.close(ctx, tx, d, &Failure{Broken, "Wardroom failed several times while running the dispatch. See Wardroom's log."}, gateway.Answer{})
 }
 
-// close ends a dispatch. It stores the dispatch and the usage of its run, updates the
-// task's card and the inbox item, and finally records an event.
-func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, u *gateway.Usage, said string) error {
-	now := s.Now()
+// close ends a dispatch with the answer of its run. It stores the dispatch and the usage of the run,
+// updates the task's card and the inbox item, and finally records an event.
+func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, a gateway.Answer) error {
+	u, ended := a.Usage, d.endTime(a.EndedAt, s.Now())
 	if s.Redact != nil {
-		if said = s.Redact(said); f != nil {
+		if a.Text = s.Redact(a.Text); f != nil {
 			f = &Failure{f.Code, s.Redact(f.Detail)}
 		}
 	}
-	d.end(now, f)
+	d.end(ended, f)
 	if err := update(ctx, tx, d); err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 		if d.askedAt != nil {
 			from = d.askedAt.Time
 		}
-		if err := s.RecordUsage(ctx, tx, RunUsage{d.RunID, d.AgentID, d.SessionKey, d.Task, from, now, *u}); err != nil {
+		if err := s.RecordUsage(ctx, tx, RunUsage{d.RunID, d.AgentID, d.SessionKey, d.Task, from, ended, *u}); err != nil {
 			return err
 		}
 	}
@@ -273,8 +273,8 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 		return err
 	}
 	data := map[string]any{}
-	if said != "" {
-		data["answer"] = cut(plaintext.Lines(said), longestAnswer)
+	if a.Text != "" {
+		data["answer"] = cut(plaintext.Lines(a.Text), longestAnswer)
 	}
 	return s.record(ctx, tx, eventEnded, d, data)
 }
@@ -290,7 +290,7 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error 
 		return s.Resolve(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
 	case d.State == Failed && s.Raise != nil && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
 		return s.Raise(ctx, tx, inbox.NewItem{
-			Cause: d.cause(), Kind: inbox.DispatchFailed, Severity: inbox.High, Subject: d.subject(), Run: d.inboxRun(),
+			Cause: d.cause(), Kind: inbox.DispatchFailed, Severity: inbox.High, Subject: d.subject(), Run: d.inboxRun(), At: d.Since.Time,
 			Title:  fmt.Sprintf("Dispatch of %s to %s failed", d.Task, d.AgentID),
 			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nFix the cause, then dispatch the task again.", d.Error.Detail, d.Error.Code, d.RunID),
 		})

@@ -219,6 +219,9 @@ func trace(rows []row, newest history, runID string) Trace {
 	default:
 		t.Answered, t.Answer.Outcome = true, Finished
 	}
+	if !t.Active && last != nil {
+		t.Answer.EndedAt = last.Timestamp.time().Time
+	}
 	t.Other = newest.other(runID)
 	if t.Asked && !t.Answered {
 		t.resume(rows, runID)

@@ -43,6 +43,7 @@ func TestFind(t *testing.T) {
 	t.Run("answered, as recorded", func(t *testing.T) {
 		want := gateway.Trace{Asked: true, Answered: true, Answer: gateway.Answer{
 			RunID: "idem-standup-1", Outcome: gateway.Finished, Text: report, Usage: spent(9318, 24, 28_314_000),
+			EndedAt: at(1795161590125).Time,
 		}}
 		if diff := cmp.Diff(want, found(t, "idem-standup-1", with(t, h.Response, "payload.hasMore", false))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -45,6 +45,9 @@ type Answer struct {
 	Text    string // the agent's answer, if Finished; untrusted
 	Error   string // the gateway's error message; may be empty
 	Usage   *Usage // nil when unknown
+	// EndedAt is when the run ended, by the gateway's clock: for a run without an answer, the time of
+	// its last message. It is zero if unknown, and can be long before Wardroom learns of the end.
+	EndedAt time.Time
 	// NotBegun means that the gateway rejected the question because it was shutting down. The agent
 	// never received the question, so it can be sent again when the gateway is back.
 	NotBegun bool

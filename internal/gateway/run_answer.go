@@ -104,7 +104,7 @@ func readWait(payload json.RawMessage) (Answer, error) {
 	if err := json.Unmarshal(payload, &p); err != nil {
 		return Answer{}, errUnreadable("agent.wait")
 	}
-	a := Answer{Error: p.Error}
+	a := Answer{Error: p.Error, EndedAt: p.EndedAt.time().Time}
 	over := p.EndedAt != "" || p.Error != ""
 	switch {
 	case p.Status == "ok" && (p.Error != "" || p.StopReason == "error"):

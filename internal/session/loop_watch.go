@@ -28,6 +28,7 @@ func (s *Service) WatchLoops(ctx context.Context, tx *db.Tx, of *gateway.Session
 	for _, l := range loopsIn(turns[max(0, len(turns)-watchedTurns):]) {
 		err := s.Raise(ctx, tx, inbox.NewItem{
 			Cause: l.cause(of.Key), Once: true, Kind: inbox.Loop, Severity: inbox.Urgent, Subject: about,
+			At:     turns[len(turns)-1].At.Time,
 			Run:    &inbox.Run{SessionKey: of.Key, RunID: l.runID},
 			Title:  s.AgentName(ctx, tx, of.AgentID) + "'s run repeats itself",
 			Detail: l.say() + " Check the session and stop the run if it makes no progress.",

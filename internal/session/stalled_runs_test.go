@@ -188,7 +188,7 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 			Runtime: r, Log: slog.New(slog.DiscardHandler), Patience: 15 * time.Second, DB: d, StalledAfter: limit,
 			Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now },
 			Raise: func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
-				tx.Committed(func() { raised <- m.Subject.Name })
+				tx.Committed(func() { raised <- m.Subject.Name + " " + m.At.Sub(began.Time).String() })
 				mu.Lock()
 				defer mu.Unlock()
 				now = began.Add(2 * limit) // the other run stalls in the meantime
@@ -203,7 +203,7 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		defer running.Wait()
 		defer cancel()
 		r.begin()
-		for _, want := range []string{"agent:cto:first", "agent:cto:second"} {
+		for _, want := range []string{"agent:cto:first 0s", "agent:cto:second 50ms"} { // since their last activity
 			select {
 			case got := <-raised:
 				if got != want {
