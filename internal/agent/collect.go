@@ -261,8 +261,9 @@ func (s *Service) ListSummaries(ctx context.Context) ([]Agent, error) {
 	return agents, s.setTitles(ctx, c, shown)
 }
 
-// current returns the session to show for an agent: the one whose run in progress started first,
-// otherwise the one used last. It prefers sessions that are not of a sub-agent, and returns nil
+// current returns the session to show for an agent: the one whose run has stalled, else the one whose
+// run in progress started first, because the agent's presence is about that run, otherwise the one
+// used last. It prefers sessions that are not of a sub-agent, and returns nil
 // without sessions.
 func current(sessions []Session) *Session {
 	if len(sessions) == 0 {
@@ -272,13 +273,15 @@ func current(sessions []Session) *Session {
 	return &found
 }
 
-// began returns the key for sorting sessions by the start of the run in progress. An unknown start
-// sorts after known ones, then the sessions of sub-agents, and a session without a run last.
+// began returns the key for sorting sessions by the start of the run in progress. A stalled run sorts
+// first, the one silent longest before others. An unknown start sorts after known ones, then the sessions of sub-agents, and a session without a run last.
 func (s Session) began() int64 {
 	kind, _ := purpose(s.Key)
 	switch {
 	case s.Run == nil:
 		return math.MaxInt64
+	case s.Run.Stalled && s.Run.SilentSince != nil:
+		return math.MinInt64 + s.Run.SilentSince.UnixMicro()
 	case kind == "subagent":
 		return math.MaxInt64 - 1
 	case s.Run.Since == nil:

@@ -73,7 +73,8 @@ type Session struct {
 	Status      *string     `json:"status" doc:"The runtime's status of the current or last run."`
 	Active      bool        `json:"active"`
 	UpdatedAt   *clock.Time `json:"updated_at"`
-	LastMessage *string     `json:"last_message" doc:"The start of the last message, on one line."`
+	LastMessage *string     `json:"last_message" doc:"The start of the last message by a user or the agent, on one line."`
+	LastBy      *string     `json:"last_message_by" enum:"user,assistant" doc:"Who wrote the last message; null if unknown."`
 	CostUSD     *money.Nano `json:"cost_usd" doc:"Null while unknown."`
 	Run         *Run        `json:"run" doc:"The run in progress; null without one."`
 	Earlier     int         `json:"earlier" doc:"The number of other finished sessions of its job or task, which are not in the list."`

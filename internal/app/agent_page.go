@@ -79,7 +79,7 @@ func agentSessionsOf(seen []session.Session) []agent.Session {
 	out := make([]agent.Session, len(seen))
 	for i, s := range seen {
 		out[i] = agent.Session{
-			AgentID: s.AgentID, Key: s.Key, Label: s.Label, Status: s.Status, Active: s.Active, UpdatedAt: s.UpdatedAt, LastMessage: s.LastMessage, CostUSD: s.CostUSD,
+			AgentID: s.AgentID, Key: s.Key, Label: s.Label, Status: s.Status, Active: s.Active, UpdatedAt: s.UpdatedAt, LastMessage: s.LastMessage, LastBy: s.LastBy, CostUSD: s.CostUSD,
 		}
 		if s.Active {
 			out[i].Run = &agent.Run{RunID: s.ActiveRunID, Since: s.StartedAt, Stalled: s.Stalled, SilentSince: s.SilentSince}

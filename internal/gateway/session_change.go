@@ -21,7 +21,9 @@ type SessionChange struct {
 	// event is not about a message. Row.LastMessage may still contain an older message,
 	// because the gateway updates it for lists but not for events.
 	Said string
-	Run  *RunChange // the start or end of a run, if the event reports one
+	// SaidBy is the role of the author of the new message: user or assistant.
+	SaidBy string
+	Run    *RunChange // the start or end of a run, if the event reports one
 }
 
 // RunChange says that a run has started or ended.
@@ -150,7 +152,9 @@ func (c *Client) readRowEvent(payload json.RawMessage) *rowEvent {
 	is.message, is.seq = p.Message, p.Seq
 	is.SessionChange = SessionChange{Key: is.active, Gone: p.Reason == "delete", Reset: p.Reason == "reset"}
 	if m := p.Message; m != nil && (m.Role == "user" || m.Role == "assistant") {
-		is.Said = c.preview(visible(parts(m.Content)))
+		if is.Said = c.preview(visible(parts(m.Content))); is.Said != "" {
+			is.SaidBy = string(m.Role)
+		}
 	}
 	row, facts, ok := c.readRow(p.Row)
 	if !ok || is.Gone || is.Key != "" && is.Key != row.Key {

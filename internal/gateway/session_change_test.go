@@ -132,7 +132,7 @@ func TestRowsOfEvents(t *testing.T) {
 		"a key not to be told": {`{"sessionKey":"k\u0000","reason":"delete"}`, gateway.SessionChange{Gone: true}},
 		"a long message": {
 			`{"sessionKey":"k","message":{"role":"user","content":"` + strings.Repeat("a\\n", 200) + `"}}`,
-			gateway.SessionChange{Key: "k", Said: strings.Repeat("a ", 118) + "a..."},
+			gateway.SessionChange{Key: "k", Said: strings.Repeat("a ", 118) + "a...", SaidBy: "user"},
 		},
 		"a tool's result": {`{"sessionKey":"k","message":{"role":"toolResult","content":"text"}}`, gateway.SessionChange{Key: "k"}},
 	} {

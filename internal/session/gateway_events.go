@@ -134,11 +134,11 @@ func (m *sessionMirror) apply(change gateway.SessionChange, came time.Time) {
 	if was != nil {
 		k.asOf = latest(k.asOf, was.asOf)
 		if was.ID == k.ID && !change.Reset {
-			k.LastMessage, k.said = was.LastMessage, was.said
+			k.LastMessage, k.said, k.by = was.LastMessage, was.said, was.by
 		}
 	}
 	if change.Said != "" {
-		k.LastMessage, k.said = change.Said, came
+		k.LastMessage, k.said, k.by = change.Said, came, change.SaidBy
 	}
 	m.rows[change.Key] = k
 	m.wantTotals(was, k)
@@ -150,7 +150,7 @@ func (m *sessionMirror) apply(change gateway.SessionChange, came time.Time) {
 func (m *sessionMirror) setLastMessage(change gateway.SessionChange, came time.Time) {
 	if k := m.rows[change.Key]; k != nil && !came.Before(k.came) {
 		next := *k
-		next.LastMessage, next.said, next.asOf = change.Said, came, latest(k.asOf, clock.At(came))
+		next.LastMessage, next.said, next.by, next.asOf = change.Said, came, change.SaidBy, latest(k.asOf, clock.At(came))
 		m.rows[change.Key] = &next
 		m.markChanged(change.Key)
 	}

@@ -66,6 +66,7 @@ type entry struct {
 	came  time.Time  // when the event was received, or when the read of the list started
 	epoch uint64     // epoch of the event; 0 for a row of a list
 	said  time.Time  // when an event brought the last message; zero if a list did
+	by    string     // the role of the last message's author; empty if unknown, because lists do not contain it
 }
 
 // snapshot is the list of sessions at one point in time. It is immutable.
@@ -185,7 +186,7 @@ func (m *sessionMirror) compose() *snapshot {
 // row converts an entry to a row, with the session's run and totals. The caller must hold the
 // lock.
 func (m *sessionMirror) row(k *entry) row {
-	r := row{Session: k.Session, asOf: k.asOf}
+	r := row{Session: k.Session, asOf: k.asOf, by: k.by}
 	if run, ok := m.runs[k.Key]; ok && k.Active && (k.RunID == "" || k.RunID == run.RunID) {
 		r.RunID, r.began = run.RunID, run.At
 	}
@@ -252,12 +253,15 @@ func (m *sessionMirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Tim
 	was := m.rows[g.Key]
 	k := &entry{Session: *g, stamp: stamp, asOf: asOf, came: asked}
 	if was != nil {
+		if was.LastMessage == g.LastMessage {
+			k.by = was.by
+		}
 		k.asOf = latest(asOf, was.asOf)
 		if m.newer(was, asked) && (stamp == 0 || was.stamp == 0 || stamp <= was.stamp) {
 			// An event is newer than the list, but its last message is less reliable.
 			kept := *was
 			if was.said.Before(asked) {
-				kept.LastMessage, kept.said = g.LastMessage, time.Time{}
+				kept.LastMessage, kept.said, kept.by = g.LastMessage, time.Time{}, k.by
 			}
 			k = &kept
 		}

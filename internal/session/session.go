@@ -40,7 +40,8 @@ type Session struct {
 	CostComplete *bool       `json:"cost_complete" doc:"False if some usage has no price and is not in cost_usd. Null while unknown."`
 	StartedAt    *clock.Time `json:"started_at" doc:"When the current or last run started."`
 	UpdatedAt    *clock.Time `json:"updated_at"`
-	LastMessage  *string     `json:"last_message" doc:"The start of the last message, on one line."`
+	LastMessage  *string     `json:"last_message" doc:"The start of the last message by a user or the agent, on one line."`
+	LastBy       *string     `json:"last_message_by" enum:"user,assistant" doc:"Who wrote the last message; null if unknown. A user is also the one who starts a job or a task."`
 	ParentKey    *string     `json:"parent_key" doc:"The session that started this one."`
 	AsOf         clock.Time  `json:"as_of" doc:"When the runtime last reported this state. Never decreases."`
 }
@@ -60,6 +61,7 @@ type row struct {
 	counted bool       // totals are known
 	began   clock.Time // start of the run in progress; zero if unknown
 	asOf    clock.Time
+	by      string // the role of the last message's author; empty if unknown
 }
 
 // same reports whether two rows are equal except for asOf.
@@ -101,7 +103,7 @@ func (r *row) api() Session {
 		Key: r.Key, AgentID: r.AgentID, Kind: text(r.Kind), Label: text(r.Label), Status: text(r.Status), Active: r.Active,
 		Model: text(r.Model), Context: count(r.Context), ContextLimit: count(r.ContextLimit),
 		StartedAt: timePtr(r.started()), UpdatedAt: timePtr(r.UpdatedAt),
-		LastMessage: text(r.LastMessage), ParentKey: text(r.ParentKey), AsOf: r.asOf,
+		LastMessage: text(r.LastMessage), LastBy: text(r.by), ParentKey: text(r.ParentKey), AsOf: r.asOf,
 	}
 	if r.Active {
 		s.ActiveRunID = text(r.RunID)

@@ -141,10 +141,11 @@ func (s *session) runIDs() []string {
 // name returns the session's key without the agent prefix, as session lists show it.
 func (s *session) name() string { return strings.TrimPrefix(s.key, "agent:"+s.agentID+":") }
 
-// preview returns the session's last message as a single line, shortened if it is long.
+// preview returns the session's last message by a user or the agent as a single line, shortened if it is
+// long. Like the gateway, it skips tool results.
 func (s *session) preview() string {
 	for _, m := range slices.Backward(s.messages) {
-		if m.text != "" {
+		if m.text != "" && m.role != "toolResult" {
 			return clip(m.text, 240)
 		}
 	}

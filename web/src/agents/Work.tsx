@@ -6,7 +6,7 @@ import { useWaiting } from '../approvals/useWaiting'
 import { agentOf } from '../inbox/item'
 import { useRepeatingSessions } from '../inbox/useRepeating'
 import { StandingMark } from '../sessions/Bits'
-import { lastWords, standing } from '../sessions/session'
+import { agentWords, standing } from '../sessions/session'
 import { activeRunsQuery, soFar } from '../spend/activeRuns'
 import { agents as words } from '../texts/agents'
 import { Age } from '../ui/Age'
@@ -30,7 +30,7 @@ interface Props {
 /** A session: how it goes or ended, what it is about, and its last words. */
 export function Work({ of: s, label, brief = false, more, clamp = '' }: Props) {
   const { name, task } = titleOf(s)
-  const said = useRepeatingSessions().get(s.key) || lastWords(s)
+  const said = useRepeatingSessions().get(s.key) || agentWords(s)
   const link = 'min-w-0 truncate font-medium leading-[24px] hover:underline'
   return (
     <div className="flex min-w-0 flex-col gap-0.5">

@@ -30,9 +30,9 @@ const known = new Map<string, string>()
 
 /** Updates a session in the cached answers about its agent. */
 function putSession(cache: QueryClient, s: Session): void {
-  const { key, label, active, status, cost_usd, last_message, updated_at } = s
+  const { key, label, active, status, cost_usd, last_message, last_message_by, updated_at } = s
   const next = (was: AgentSession): AgentSession =>
-    was.key === key ? { ...was, label, active, status, cost_usd, last_message, updated_at } : was
+    was.key === key ? { ...was, label, active, status, cost_usd, last_message, last_message_by, updated_at } : was
   cache.setQueryData<AgentDetails>(['agents', 'one', s.agent_id], was =>
     was?.sessions?.some(o => o.key === key) ? { ...was, sessions: was.sessions.map(next) } : was,
   )

@@ -2750,8 +2750,13 @@ export interface components {
             earlier: number;
             key: string;
             label: string | null;
-            /** @description The start of the last message, on one line. */
+            /** @description The start of the last message by a user or the agent, on one line. */
             last_message: string | null;
+            /**
+             * @description Who wrote the last message; null if unknown.
+             * @enum {string|null}
+             */
+            last_message_by: "user" | "assistant" | null;
             /** @description The run in progress; null without one. */
             run: components["schemas"]["AgentRun"] | null;
             /** @description The runtime's status of the current or last run. */
@@ -4815,8 +4820,13 @@ export interface components {
             /** @description The runtime's kind of session, such as main, custom, subagent, cron or dashboard. */
             kind: string | null;
             label: string | null;
-            /** @description The start of the last message, on one line. */
+            /** @description The start of the last message by a user or the agent, on one line. */
             last_message: string | null;
+            /**
+             * @description Who wrote the last message; null if unknown. A user is also the one who starts a job or a task.
+             * @enum {string|null}
+             */
+            last_message_by: "user" | "assistant" | null;
             /** @description Provider and model. */
             model: string | null;
             /** @description The session that started this one. */
@@ -5095,6 +5105,8 @@ export interface components {
             agent_id: string;
             /** @description The days on which it was reported; the latest 100. */
             days: string[];
+            /** @description What the person decided who ended it; null unless ended_why is decided, and in old records. */
+            decision: components["schemas"]["StandupVerdict"] | null;
             /**
              * @description Why it ended. unblocked, done, archived and deleted say what happened to its task. decided: a person decided about its task and unblocked it. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team.
              * @enum {string|null}
@@ -5105,8 +5117,6 @@ export interface components {
              * @description The day on which it was added to the inbox.
              */
             escalated_on: string | null;
-            /** @description What the person decided who ended it; null unless ended_why is decided, and in old records. */
-            decision: components["schemas"]["StandupVerdict"] | null;
             /** Format: date */
             first_seen: string;
             /** @description The same in every standup that reports the blocker; null for a resolution that matches no reported blocker. */
@@ -5568,16 +5578,6 @@ export interface components {
             /** Format: int64 */
             output: number;
         };
-        Task: {
-            /**
-             * Format: date-time
-             * @example 2026-11-20T08:00:00.000Z
-             */
-            archived_at: string | null;
-            /** @description ID of the user, human or agent, the task is assigned to. */
-            assignee_id: string | null;
-            blocked: components["schemas"]["TaskBlocked"] | null;
-            branch: string | null;
         StandupVerdict: {
             /**
              * Format: date-time
@@ -5589,6 +5589,16 @@ export interface components {
             /** @description The start of the decision. */
             text: string;
         };
+        Task: {
+            /**
+             * Format: date-time
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            archived_at: string | null;
+            /** @description ID of the user, human or agent, the task is assigned to. */
+            assignee_id: string | null;
+            blocked: components["schemas"]["TaskBlocked"] | null;
+            branch: string | null;
             /**
              * @description Commands that check the result, which the agent must run; see GET /tasks/{id}/receipt.
              * @example [
@@ -9481,6 +9491,8 @@ export interface operations {
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
                 /** @description Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches. */
                 assignee?: string;
+                /** @description Only the items that need you: those assigned to you, and the unassigned ones that are not acknowledged. The dashboard counts these in its badge. */
+                needs_me?: boolean;
                 /** @description rank: repeating runs first, then by severity, then longest wait. last: by when the item was last raised; a minus reverses the order. */
                 sort?: "rank" | "last" | "-last";
                 /** @description Maximum number of rows to return. */
@@ -9491,8 +9503,6 @@ export interface operations {
                 total?: boolean;
             };
             header?: never;
-                /** @description Only the items that need you: those assigned to you, and the unassigned ones that are not acknowledged. The dashboard counts these in its badge. */
-                needs_me?: boolean;
             path?: never;
             cookie?: never;
         };

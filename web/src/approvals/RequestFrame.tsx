@@ -6,7 +6,7 @@ import { span } from '../app/format'
 import { leads, queries, useMe } from '../app/queries'
 import { canonical } from '../sessions/liveSessions'
 import { liveQuery } from '../sessions/queries'
-import { lastWords } from '../sessions/session'
+import { agentWords } from '../sessions/session'
 import { useSessionNames } from '../sessions/useSessionNames'
 import { approvals as words } from '../texts/approvals'
 import { buttonClass } from '../ui/Button'
@@ -33,9 +33,9 @@ function Session({ of: key, waits }: { of: string; waits: boolean }) {
       <TextLink className="text-accent leading-[24px] hover:underline" href={sessionHref(key)}>
         <bdi>{name}</bdi>
       </TextLink>
-      {waits && last && lastWords(last) && (
+      {waits && last && agentWords(last) && (
         <bdi className="block text-soft" title={words.saidBefore}>
-          {lastWords(last)}
+          {agentWords(last)}
         </bdi>
       )}
     </p>

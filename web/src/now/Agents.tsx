@@ -3,10 +3,11 @@ import { useMemo } from 'react'
 import type { Schemas } from '../api/client'
 import { cost } from '../app/format'
 import { isNobody, queries } from '../app/queries'
+import { useWaiting } from '../approvals/useWaiting'
 import { WaitsMark } from '../approvals/WaitsMark'
 import { useRepeatingSessions } from '../inbox/useRepeating'
 import { liveQuery } from '../sessions/queries'
-import { lastWords, type Session } from '../sessions/session'
+import { agentOf, agentWords, type Session } from '../sessions/session'
 import { useSessionNames } from '../sessions/useSessionNames'
 import { soFar, useActiveOf } from '../spend/activeRuns'
 import { now as nowWords } from '../texts/now'
@@ -33,10 +34,14 @@ export function Agents({ className }: { className: string }) {
   const gateway = useQuery(queries.gateway).data
   // Cached sessions are outdated once the gateway is offline.
   const sessions = live.error ? undefined : live.data?.rows
-  const shown = useMemo(
-    () => new Map((agents.data ?? []).map(a => [a.agent_id, sessionOf(a.agent_id, sessions ?? [])])),
-    [agents.data, sessions],
-  )
+  const waiting = useWaiting()
+  const repeating = useRepeatingSessions()
+  const shown = useMemo(() => {
+    const told = (agent: string) =>
+      waiting.get(agent)?.session ?? [...repeating.keys()].find(key => agentOf(key) === agent)
+    const of = (agent: string) => sessionOf(agent, sessions ?? [], told(agent))
+    return new Map((agents.data ?? []).map(a => [a.agent_id, of(a.agent_id)]))
+  }, [agents.data, sessions, waiting, repeating])
   const nameOf = useSessionNames(useMemo(() => [...shown.values()].flatMap(s => s?.key ?? []), [shown]))
   return (
     <Card className={className} title={words.title} to={{ path: '/agents', label: words.title }}>
@@ -107,7 +112,7 @@ function Presence({ of }: { of: Schemas['Agent'] }) {
 
 /** A run: its title and the agent's last words. */
 function Run({ of, name }: { of: Session; name: string }) {
-  const line = useRepeatingSessions().get(of.key) || lastWords(of)
+  const line = useRepeatingSessions().get(of.key) || agentWords(of)
   const failed = !of.active && of.status === 'failed'
   return (
     <>
