@@ -91,11 +91,19 @@ func TestGatewaySettings(t *testing.T) {
 		owner.patch(settingsPath, map[string]any{"gateway": right}).wantProblem(http.StatusForbidden, "password_required")
 		owner.patch(settingsPath, gatewayIs("a wrong password", right)).wantProblem(http.StatusForbidden, "wrong_password")
 		is := decode[settings.Settings](owner.patch(settingsPath, gatewayIs(password, right)).want(http.StatusOK))
-		if is.Gateway.URL.Value != h.runtime.URL() || is.Gateway.URL.Source != settings.Stored || !is.Gateway.Token.Set || is.Gateway.Token.Source != settings.Stored {
+		if is.Gateway.URL.Value != gateway.ShownURL(h.runtime.URL()) || is.Gateway.URL.Source != settings.Stored || !is.Gateway.Token.Set || is.Gateway.Token.Source != settings.Stored {
 			t.Errorf("the settings are %+v", is)
 		}
 		live.until("agentrt.status", `"connected"`)
 		s.connected()
+		if st, is := owner.status(), owner.settings(); st.URL != is.Gateway.URL.Value || !strings.HasPrefix(st.URL, "ws://") {
+			t.Errorf("the address is %s in the status and %s in the settings", st.URL, is.Gateway.URL.Value)
+		}
+		// Another form of the same address needs no other token.
+		same := gatewayIs(password, map[string]any{"url": gateway.ShownURL(h.runtime.URL())})
+		if is := decode[settings.Settings](owner.patch(settingsPath, same).want(http.StatusOK)); !is.Gateway.Token.Set {
+			t.Error("the token is gone after the same address was set in another form")
+		}
 		if agents := decode[[]map[string]any](owner.get("/api/v1/agents").want(http.StatusOK)); len(agents) != 4 {
 			t.Errorf("%d agents", len(agents))
 		}

@@ -105,6 +105,16 @@ func New(opt Options) (*Client, error) {
 
 const stopping = "Wardroom is shutting down."
 
+// ShownURL returns a gateway's address in the form in which Status has it, so that people see the same
+// address everywhere: with ws or wss. It returns an invalid address as it is.
+func ShownURL(address string) string {
+	u, err := parseURL(address)
+	if err != nil || u == nil {
+		return address
+	}
+	return u.String()
+}
+
 // parseURL parses the gateway's URL. It rejects a URL that contains credentials, because the URL is
 // shown and logged.
 func parseURL(text string) (*url.URL, error) {

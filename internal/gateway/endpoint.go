@@ -124,7 +124,7 @@ func (c *Client) applyEndpoint() {
 	state, text := now.State, now.LastError
 	now.State, now.Since, now.DeviceID = c.status.State, c.status.Since, c.status.DeviceID
 	c.status = now
-	c.opt.Log.Info("the gateway's address or token was changed", "url", now.URL)
+	c.opt.Log.Info("the gateway's address or token was changed", "url", ShownURL(now.URL))
 	c.setState(&failure{state: state, text: text, quiet: true})
 	c.notifyChange()
 }

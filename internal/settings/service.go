@@ -70,7 +70,7 @@ func (s *Service) Show(ctx context.Context) (Settings, error) {
 // show returns the gateway's settings as clients see them.
 func (s *Service) show(w stored) Settings {
 	e, trouble := s.Fixed.endpoint(w, s.Keys)
-	url := Address{Value: e.URL, Source: s.source(e.URL != "", s.Fixed.URL != ""), Editable: e.URLEditable}
+	url := Address{Value: gateway.ShownURL(e.URL), Source: s.source(e.URL != "", s.Fixed.URL != ""), Editable: e.URLEditable}
 	if v := s.Fixed.url(); v != "" {
 		url.Detail = s.Fixed.why(v, "address")
 	} else if err := s.Runtime.CheckEndpoint(e); err != nil {
@@ -241,7 +241,7 @@ func (s *Service) changeIn(ctx context.Context, tx *db.Tx, all Change, v *vault.
 		facts["holds_in_runtime"] = change{strconv.FormatBool(was.holds), strconv.FormatBool(*on)}
 	}
 	if to != from {
-		facts["gateway_url"] = change{from, to}
+		facts["gateway_url"] = change{gateway.ShownURL(from), gateway.ShownURL(to)}
 	}
 	if has := is.sealed != ""; is.sealed != was.sealed && (has || had) {
 		facts["gateway_token"] = change{shown(had), shown(has)}

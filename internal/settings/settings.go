@@ -228,6 +228,9 @@ func (c GatewayChange) target(current string, hasToken bool) (string, error) {
 		if to == "" && c.URL.Value != nil {
 			bad.Add("/gateway/url", "Enter the gateway's address, such as ws://127.0.0.1:18789.")
 		}
+		if to != "" && gateway.ShownURL(to) == gateway.ShownURL(current) {
+			to = current // the same address in another form, for which the token stays
+		}
 	}
 	switch t := c.Token.Value; {
 	case c.Token.Given && t != nil && !isToken(*t):
