@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
-import { nameOf } from '../sessions/session'
+import { type ReactNode, useEffect, useMemo, useRef } from 'react'
+import { useSessionNames } from '../sessions/useSessionNames'
 import { agents as agentTexts } from '../texts/agents'
 import { Age } from '../ui/Age'
 import { plainText } from '../ui/plainText'
@@ -79,10 +79,15 @@ function Where({ failure: f, page }: { failure: Failure; page: AgentDetails }): 
         </Link>
       )
     case 'session':
-      return (
-        <TextLink className={look} href={sessionHref(f.what)} title={f.what}>
-          <bdi>{nameOf({ key: f.what, label: null, agent_id: page.agent_id })}</bdi>
-        </TextLink>
-      )
+      return <SessionLink of={f.what} />
   }
+}
+
+function SessionLink({ of: key }: { of: string }) {
+  const { name } = useSessionNames(useMemo(() => [key], [key]))(key)
+  return (
+    <TextLink className={look} href={sessionHref(key)} title={key}>
+      <bdi>{name}</bdi>
+    </TextLink>
+  )
 }

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client'
 import { comparable } from '../app/comparable'
-import { nameOf, partsOf } from '../sessions/session'
+import { nameOf, partsOf, withoutPrefix } from '../sessions/session'
 
 export type Found = Schemas['SearchResult']
 
@@ -8,7 +8,8 @@ export type Found = Schemas['SearchResult']
 const keyOf = (s: Found): string => (/^agent:/i.test(s.title) ? s.title : `agent:${s.agent_id ?? ''}:${s.title.trim()}`)
 
 /** Returns the display name of a session. */
-export const titleOf = (s: Found): string => nameOf({ key: keyOf(s), label: null, agent_id: s.agent_id ?? '' })
+export const titleOf = (s: Found): string =>
+  withoutPrefix(nameOf({ key: keyOf(s), label: null, agent_id: s.agent_id ?? '' }))
 
 /** Returns whether a result is a session of a standup of which there is a report as well. */
 export const isReported = (s: Found, reports: readonly Found[]): boolean => {

@@ -2,16 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
-import { costOf, StandingMark, useAgentNames } from './Bits'
+import { costOf, StandingMark } from './Bits'
 import { knownQuery } from './queries'
-import { nameOf } from './session'
+import { useListNames } from './useListNames'
 
 const words = sessionsWords
+const none: readonly [] = []
 
 /** The sessions at the last contact with the runtime, shown apart from live data. */
 export function LastKnown() {
   const known = useQuery(knownQuery).data?.rows
-  const agents = useAgentNames()
+  const names = useListNames(known ?? none)
   if (!known || known.length === 0) return null
   return (
     <section className="mx-auto max-w-3xl px-3 pb-6">
@@ -24,10 +25,10 @@ export function LastKnown() {
               params={{ key: s.id }}
               to="/sessions/$key"
             >
-              <bdi>{nameOf(s)}</bdi>
+              <bdi>{names.nameOf(s)}</bdi>
             </Link>
             <StandingMark of={s} />
-            <bdi className="text-soft">{agents.get(s.agent_id) ?? s.agent_id}</bdi>
+            <bdi className="text-soft">{names.agent(s.agent_id)}</bdi>
             <span className="text-soft">{costOf(s)}</span>
             <Age at={s.as_of} className="text-soft" />
           </li>

@@ -19,7 +19,7 @@ import { EndMark, kindName, modelName, StandingMark, StartedBy, TokensOf } from 
 import { canonical } from './liveSessions'
 import { versionsQuery } from './queries'
 import { useStop } from './Stop'
-import { type Archived, nameOf, type Session, standing } from './session'
+import { type Archived, type Session, standing } from './session'
 import { useActiveRun, useCost } from './useCost'
 import { useListNames } from './useListNames'
 
@@ -54,7 +54,7 @@ function Frame({ session: s, counted, mark, actions, last, children }: FrameProp
   // The runtime deletes sub-agents' parents, too; the archive still has them.
   const live = s.parent_key ? names.find(canonical(s.parent_key)) : undefined
   const kept = useQuery({ ...versionsQuery(s.parent_key ?? ''), enabled: s.parent_key !== null && !live }).data?.[0]
-  const parent = live ?? (kept && { to: kept.id, name: nameOf(kept) })
+  const parent = live ?? (kept && { to: kept.id, name: names.nameOf(kept) })
   return (
     <header className="shrink-0 border-line border-b">
       <div className="flex max-w-page flex-col gap-1 px-3 py-2 max-sm:gap-0 max-sm:py-1">

@@ -19,15 +19,17 @@ import { canonical } from './liveSessions'
 import { isSame, mainAgentOf, useOutbox } from './outbox'
 import { archivedQuery, oneQuery, saidQuery, versionsQuery } from './queries'
 import { ArchivedFacts, type Counted, LiveFacts, NewFacts } from './SessionHeader'
-import { isArchiveId, nameOf } from './session'
+import { isArchiveId } from './session'
 import { stepsOf, turnsOf } from './steps'
 import { TranscriptView } from './TranscriptView'
 import type { Transcript } from './transcript'
 import { isAway, Unavailable, UnavailableLine } from './Unavailable'
+import { useListNames } from './useListNames'
 
 const sessionRoute = getRouteApi('/frame/sessions/$key')
 
 const words = sessionsWords
+const none: readonly [] = []
 type Agent = Schemas['Agent']
 
 /** The page of one session: the live transcript, or the archived one. */
@@ -98,7 +100,8 @@ function LiveSession({ of: key }: { of: string }) {
   const outbox = useSends(key, said.data)
   const at = useOpenStep()
   const compose = useCompose()
-  useTitle(one.data ? nameOf(one.data) : owner ? words.called.main : key, texts.app.places.sessions)
+  const names = useListNames(one.data ? [one.data] : none)
+  useTitle(one.data ? names.nameOf(one.data) : owner ? words.called.main : key, texts.app.places.sessions)
   useEffect(() => followSession(key), [key])
   const away = one.error !== null && isAway(one.error)
   const missing = one.error !== null && asProblem(one.error).status === 404
@@ -134,7 +137,7 @@ function LiveSession({ of: key }: { of: string }) {
       {session && one.error && !gone ? <Stale error={one.error} since={one.dataUpdatedAt} /> : null}
       {session ? (
         <Answer of={said} what={words.transcript.what}>
-          {transcript => show(transcript, nameOf(session))}
+          {transcript => show(transcript, names.nameOf(session))}
         </Answer>
       ) : (
         show(newTranscript, words.called.main)
@@ -173,7 +176,8 @@ function ArchivedSession({ id }: { id: string }) {
   const said = useQuery({ ...saidQuery(id), enabled: one.data !== undefined && one.data.coverage !== 'none' })
   const at = useOpenStep()
   const counted = useMemo(() => countedOf(said.data), [said.data])
-  useTitle(one.data ? nameOf(one.data) : undefined, texts.app.places.sessions)
+  const names = useListNames(one.data ? [one.data] : none)
+  useTitle(one.data ? names.nameOf(one.data) : undefined, texts.app.places.sessions)
   if (one.data === undefined) {
     if (one.error === null) return <Skeleton label={`${texts.ui.loading} ${words.what}`} />
     return <Failed again={() => void one.refetch()} error={one.error} />
@@ -195,7 +199,7 @@ function ArchivedSession({ id }: { id: string }) {
               at={at}
               live={false}
               name={id}
-              title={nameOf(session)}
+              title={names.nameOf(session)}
               transcript={transcript}
             />
           )}
@@ -230,6 +234,7 @@ function Gone({ of: key }: { of: string }) {
 
 function Versions({ of: key }: { of: string }) {
   const asked = useQuery(versionsQuery(key))
+  const names = useListNames(asked.data ?? none)
   return (
     <section className="mx-auto max-w-xl px-3 pb-6">
       <Answer of={asked} rows={2} what={words.archive.versionsWhat}>
@@ -246,7 +251,7 @@ function Versions({ of: key }: { of: string }) {
                     params={{ key: a.id }}
                     to="/sessions/$key"
                   >
-                    <bdi>{nameOf(a)}</bdi>
+                    <bdi>{names.nameOf(a)}</bdi>
                   </Link>
                   <StandingMark of={a} />
                   <span className="text-soft">{words.archive.messages(a.messages)}</span>

@@ -1,5 +1,5 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useCallback, useState } from 'react'
+import { type ReactNode, useCallback, useMemo, useState } from 'react'
 import { api, take } from '../api/client'
 import { rereadSoon } from '../app/live/patches'
 import { texts } from '../texts'
@@ -8,7 +8,8 @@ import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say, sayFailed } from '../ui/toast'
 import { canonical, type Live, liveKey, oneKey } from './liveSessions'
-import { stopped as asStopped, nameOf, type Session } from './session'
+import { stopped as asStopped, type Session } from './session'
+import { useSessionNames } from './useSessionNames'
 
 const words = sessionsWords
 
@@ -32,6 +33,7 @@ export function useStop(): [ask: (s: Ending) => void, question: ReactNode] {
   const [open, setOpen] = useState(false)
   const [busy, setBusy] = useState(false)
   const cache = useQueryClient()
+  const nameOf = useSessionNames(useMemo(() => (of ? [of.key] : []), [of]))
   const ask = useCallback((s: Ending) => {
     setOf(s)
     setOpen(true)
@@ -59,7 +61,7 @@ export function useStop(): [ask: (s: Ending) => void, question: ReactNode] {
   const question = of && (
     <Dialog onClose={() => setOpen(false)} open={open} title={words.stopTitle}>
       <p className="wrap-anywhere font-medium">
-        <bdi>{nameOf(of)}</bdi>
+        <bdi>{nameOf(of.key).name}</bdi>
       </p>
       <p className="mt-1 text-soft">{words.stopText}</p>
       <div className="mt-4 flex justify-end gap-2">

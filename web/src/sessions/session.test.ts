@@ -1,7 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { costOf } from './Bits'
 import { applyTold, RecentEvents } from './liveSessions'
-import { byDay, fits, isArchiveId, lastWords, nameOf, partsOf, type Session, standing, stopped } from './session'
+import {
+  agentWords,
+  byDay,
+  fits,
+  isArchiveId,
+  lastWords,
+  nameOf,
+  needsLabel,
+  partsOf,
+  type Session,
+  sessionName,
+  standing,
+  stopped,
+} from './session'
 
 const make = (of: Partial<Session>): Session =>
   ({
@@ -129,6 +142,26 @@ describe('a session', () => {
       'You lead the standup of 2026-11-20. Review the reports',
     ])
       expect(lastWords(make({ last_message }))).toBe('Received its instructions')
+  })
+  it.each([
+    ['assistant', true, 'On it'],
+    ['user', true, 'Asked: On it'],
+    [null, true, ''],
+    [null, false, 'On it'],
+    ['user', false, 'Asked: On it'],
+  ] as const)('has words of the agent only if it wrote them: by %s, active %s', (last_message_by, active, want) =>
+    expect(agentWords(make({ last_message: 'On it', last_message_by, active }))).toBe(want),
+  )
+  it('is called by its task or job on all pages', () => {
+    const names = { titles: new Map([['TASK-7', 'Renew it']]), jobs: new Map([['b1', 'Backup']]) }
+    expect(sessionName(make({ key: 'agent:cto:task:task-7', label: 'x' }), names)).toBe('Renew it')
+    expect(sessionName(make({ key: 'agent:cto:cron:b1:run:2', label: 'Automation: Old name' }), names)).toBe('Backup')
+    expect(sessionName(make({ key: 'agent:cto:subagent:5f2', label: 'Compare plans' }), names)).toBe('Compare plans')
+    expect(['agent:cto:subagent:5f2', 'agent:cto:main', 'agent:cto:task:task-7'].map(needsLabel)).toEqual([
+      true,
+      false,
+      false,
+    ])
   })
   it('says by its key what it is for', () => {
     expect(partsOf('agent:cto:task:web-12')).toEqual({ task: 'WEB-12' })

@@ -5,7 +5,7 @@ import { listQuery as tasksQuery } from '../tasks/queries'
 import { useAgentNames } from './Bits'
 import { canonical } from './liveSessions'
 import { jobNamesQuery, liveQuery } from './queries'
-import { type Archived, nameOf, partsOf, type Session } from './session'
+import { type Archived, partsOf, type Session, sessionName } from './session'
 
 /** What the rows of a list are called. */
 export interface ListNames {
@@ -27,12 +27,10 @@ export function useListNames(rows: readonly (Session | Archived)[]): ListNames {
   return useMemo(() => {
     const titles = new Map(tasks?.pages.flatMap(p => p.rows.map(t => [t.key, t.title] as const)))
     const parents = new Map(live?.rows.map(s => [canonical(s.key), s]))
+    const nameOf = (s: Session | Archived) => sessionName(s, { titles, jobs })
     return {
       agent: id => agents.get(id) ?? id,
-      nameOf: s => {
-        const { task = '', job = '' } = partsOf(s.key)
-        return titles.get(task) ?? jobs?.get(job) ?? nameOf(s)
-      },
+      nameOf,
       find: key => {
         const row = parents.get(key)
         return row && { to: key, name: nameOf(row) }

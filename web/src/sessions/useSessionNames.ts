@@ -3,8 +3,8 @@ import { useCallback, useMemo } from 'react'
 import { queries } from '../app/queries'
 import { oneQuery as taskQuery } from '../tasks/queries'
 import { canonical } from './liveSessions'
-import { jobNamesQuery, liveQuery } from './queries'
-import { nameOf, partsOf } from './session'
+import { jobNamesQuery, liveQuery, versionsQuery } from './queries'
+import { type Archived, agentOf, needsLabel, partsOf, sessionName } from './session'
 
 export interface Called {
   name: string
@@ -13,8 +13,8 @@ export interface Called {
 }
 
 /**
- * Returns the names of sessions by key: the runtime's label, the task's title, or the job's name. Falls back to the
- * key.
+ * Returns the names of sessions by key. The labels of those that the runtime no longer has come from the archive. A task
+ * has its key before its title.
  */
 export function useSessionNames(keys: readonly string[]): (key: string) => Called {
   const seen = useQuery(queries.gateway).data?.state === 'connected'
@@ -23,21 +23,26 @@ export function useSessionNames(keys: readonly string[]): (key: string) => Calle
   const tasks = useMemo(() => [...new Set(keys.flatMap(k => partsOf(k).task ?? []))], [keys])
   const titles = useQueries({ queries: tasks.map(t => taskQuery(t)), combine: titlesOf })
   const rows = useMemo(() => new Map(live?.rows.map(s => [canonical(s.key), s])), [live])
+  const gone = useMemo(
+    () => (seen && !live ? [] : keys.filter(k => needsLabel(k) && !rows.has(canonical(k)))),
+    [seen, live, keys, rows],
+  )
+  const labels = useQueries({ queries: gone.map(k => ({ ...versionsQuery(k), retry: false })), combine: labelsOf })
   return useCallback(
     key => {
-      const { task, job } = partsOf(key)
+      const { task } = partsOf(key)
       const row = rows.get(canonical(key))
-      const name = nameOf({ key, label: row?.label ?? null, agent_id: agentOf(key) })
-      const at = row?.updated_at ?? null
-      if (task) return { name: [task, titles.get(task)].filter(Boolean).join(' '), at }
-      return { name: (job && jobs?.get(job)) || name, at }
+      const label = row?.label ?? labels.get(canonical(key)) ?? null
+      const name = sessionName({ key, label, agent_id: agentOf(key) }, { titles, jobs })
+      return { name: task && name !== task ? `${task} ${name}` : name, at: row?.updated_at ?? null }
     },
-    [rows, jobs, titles],
+    [rows, jobs, titles, labels],
   )
 }
 
 const titlesOf = (list: readonly { data: { key: string; title: string } | undefined }[]) =>
   new Map(list.flatMap(t => (t.data ? [[t.data.key, t.data.title] as const] : [])))
 
-/** Returns the agent ID in a session key. */
-export const agentOf = (key: string): string => /^agent:([^:]+):/i.exec(key)?.[1] ?? ''
+/** Returns the labels of archived sessions by key, the newest of each. */
+const labelsOf = (list: readonly { data: readonly Archived[] | undefined }[]) =>
+  new Map(list.flatMap(v => (v.data?.[0] ? [[canonical(v.data[0].key), v.data[0].label] as const] : [])))

@@ -47,6 +47,7 @@ export const sessions = {
   },
   called: {
     prompt: 'Received its instructions',
+    asked: (text: string) => `Asked: ${text}`,
     ofJob: 'Job run',
     today: 'Today',
     yesterday: 'Yesterday',
