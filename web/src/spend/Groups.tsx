@@ -9,7 +9,18 @@ import { Cost, Count, GroupName, Money, Section } from './Bits'
 import { knownOf } from './ledger'
 import type { TimeSeries } from './queries'
 import { type Bin, lookOf, type Measure, measured, namesOf, type PartId, partId } from './split'
-import { amountsOf, classes, costOf, isNothing, nothing, type Report, roundedParts, type Share, tokensOf } from './sums'
+import {
+  amountsOf,
+  classes,
+  costOf,
+  isNothing,
+  nothing,
+  type Report,
+  roundedParts,
+  type Share,
+  sharesOf,
+  tokensOf,
+} from './sums'
 
 const words = spend
 const most = 12
@@ -58,6 +69,7 @@ function columnsOf({ report, name, timeSeries, series, measure }: Props): Number
     all.cost,
     report.groups.map(g => amountsOf(g).cost),
   ).map(usd)
+  const shares = sharesOf(report.groups.map(g => measured(amountsOf(g), measure)))
   const look = (g: Share): Look => lookOf(report.group, partId(g), series.indexOf(partId(g)))
   const trends = timeSeries.bins.filter(b => !b.running).length > 2
   const byWork = ['task', 'job', 'project'].includes(report.group)
@@ -80,7 +92,14 @@ function columnsOf({ report, name, timeSeries, series, measure }: Props): Number
       id: 'share',
       label: words.share,
       left: true,
-      cell: g => <ShareBar look={look(g)} part={partOf(g, report, measure)} />,
+      cell: g => (
+        <ShareBar
+          look={look(g)}
+          part={measure === 'cost' && g.cost_usd === null ? null : (shares[report.groups.indexOf(g)] ?? null)}
+          some={measured(amountsOf(g), measure) > 0n}
+        />
+      ),
+      foot: shares.some(s => s !== 0) ? '100.0%' : '',
     },
     byWork && { id: 'last', label: words.lastRun, wide: true, left: true, cell: g => lastRun(timeSeries, partId(g)) },
     trends && {
@@ -119,22 +138,16 @@ function columnsOf({ report, name, timeSeries, series, measure }: Props): Number
   return columns.filter(c => c !== false)
 }
 
-/** Returns the group's part of the cost or tokens from 0 to 1; null if it has no price. */
-function partOf(g: Share, report: Report, measure: Measure): number | null {
-  const all = measured(amountsOf(report.total), measure)
-  if ((measure === 'cost' && g.cost_usd === null) || all <= 0n) return null
-  return Number((measured(amountsOf(g), measure) * 10_000n) / all) / 10_000
-}
-
-function ShareBar({ part, look }: { part: number | null; look: Look }) {
+/** A share in percent; null if it is unknown. `some` is whether it is more than nothing. */
+function ShareBar({ part, some, look }: { part: number | null; some: boolean; look: Look }) {
   if (part === null) return <span className="text-soft">–</span>
   return (
     <span className="inline-flex items-center gap-2">
       <svg aria-hidden="true" className="h-1.5 w-10 rounded-sm" preserveAspectRatio="none" viewBox="0 0 1 1">
         <rect className="fill-hover" height="1" width="1" />
-        <rect className={fillOf(look.hue)} height="1" width={Math.max(0, part)} />
+        <rect className={fillOf(look.hue)} height="1" width={Math.max(0, part) / 100} />
       </svg>
-      {part > 0 && part < 0.005 ? '<1%' : `${Math.round(part * 100)}%`}
+      {part === 0 && some ? '<0.1%' : `${part.toFixed(1)}%`}
     </span>
   )
 }

@@ -14,6 +14,7 @@ import {
   type Report,
   roundedParts,
   type Sums,
+  sharesOf,
   total,
 } from './sums'
 
@@ -279,5 +280,44 @@ describe('rounded parts', () => {
     expect(parts(147.6, 13.7)).toEqual(cents(147, 14))
     expect(parts(1.4, 0, 1.4)).toEqual(cents(2, 0, 1))
     expect(parts(-2.5, 5)).toEqual(cents(-2, 5))
+  })
+})
+
+// Shares that are cut one by one add up to less than everything.
+describe('the shares of groups', () => {
+  it.each([
+    [
+      [1n, 1n, 1n],
+      [33.4, 33.3, 33.3],
+    ],
+    [
+      [2n, 1n],
+      [66.7, 33.3],
+    ],
+    [
+      [999_999n, 1n],
+      [100, 0],
+    ],
+    [[5n], [100]],
+    [[], []],
+    [
+      [0n, 0n],
+      [0, 0],
+    ],
+    [
+      [-1n, 101n],
+      [-1, 101],
+    ],
+  ])('%s: %s', (parts, want) => expect(sharesOf(parts)).toEqual(want))
+  it('add up to 100.0, whatever the groups are', () => {
+    const random = chance(7)
+    for (let n = 0; n < 500; n++) {
+      const parts = Array.from(
+        { length: 1 + Math.floor(random() * 14) },
+        () => BigInt(Math.floor(random() * 1e9)) ** 2n,
+      )
+      const sum = sharesOf(parts).reduce((a, b) => a + Math.round(b * 10), 0)
+      expect(sum).toBe(parts.some(p => p > 0n) ? 1000 : 0)
+    }
   })
 })

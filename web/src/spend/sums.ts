@@ -74,18 +74,29 @@ export const isNothing = (a: Amounts): boolean =>
 const cent = 10_000_000n
 
 /**
- * Rounds parts to cents so that they add up to the rounded whole: those that lose most by rounding down are rounded up.
+ * Rounds parts to units so that they add up to the rounded whole: those that lose most by rounding down are rounded up.
  */
-export function roundedParts(whole: bigint, parts: readonly bigint[]): bigint[] {
-  const floors = parts.map(p => p - (((p % cent) + cent) % cent))
-  let missing = Number(((whole + cent / 2n) / cent) * cent - floors.reduce((a, b) => a + b, 0n)) / Number(cent)
-  const order = parts.map((p, i) => ({ i, rest: Number(p - (floors[i] ?? 0n)) })).sort((a, b) => b.rest - a.rest)
+function roundedTo(unit: bigint, whole: bigint, parts: readonly bigint[]): bigint[] {
+  const floors = parts.map(p => p - (((p % unit) + unit) % unit))
+  let missing = Number((((whole + unit / 2n) / unit) * unit - floors.reduce((a, b) => a + b, 0n)) / unit)
+  const order = parts.map((p, i) => ({ i, rest: p - (floors[i] ?? 0n) })).sort((a, b) => Number(b.rest - a.rest))
   for (const { i, rest } of order) {
-    if (missing < 1 || rest === 0) break
-    floors[i] = (floors[i] ?? 0n) + cent
+    if (missing < 1 || rest === 0n) break
+    floors[i] = (floors[i] ?? 0n) + unit
     missing--
   }
   return floors
+}
+
+/** Rounds costs to cents so that they add up to the rounded sum. */
+export const roundedParts = (whole: bigint, parts: readonly bigint[]): bigint[] => roundedTo(cent, whole, parts)
+
+/** Returns the shares of parts in their sum in percent, with one decimal, so that they add up to 100.0. */
+export function sharesOf(parts: readonly bigint[]): number[] {
+  const whole = parts.reduce((a, b) => a + b, 0n)
+  if (whole <= 0n) return parts.map(() => 0)
+  const tenths = parts.map(p => p * 1000n)
+  return roundedTo(whole, whole * 1000n, tenths).map(t => Number(t / whole) / 10)
 }
 
 /** Returns the cost as a decimal string; null if nothing has a price. */
