@@ -18,6 +18,3 @@ export function clock(at: string | number, zone: string | undefined, look: keyof
   formats.set(name, known)
   return known.format(typeof at === 'string' ? Date.parse(at) : at).replaceAll(',', '')
 }
-
-/** Returns the hour of the day in a time zone, 0 to 23. */
-export const hourIn = (at: number, zone: string | undefined): number => Number(clock(at, zone).slice(0, 2))

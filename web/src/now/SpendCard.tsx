@@ -4,7 +4,7 @@ import { useZone } from '../app/config'
 import { addDays } from '../app/days'
 import { cost, nanos, unknown } from '../app/format'
 import { queries } from '../app/queries'
-import { clock, hourIn } from '../app/time'
+import { clock } from '../app/time'
 import { ActiveRunsLine } from '../spend/ActiveRunsLine'
 import { activeRunsQuery, soFar } from '../spend/activeRuns'
 import { Headroom } from '../spend/Headroom'
@@ -16,7 +16,7 @@ import { Icon } from '../ui/Icon'
 import { Answer } from '../ui/Views'
 import { Card } from './Card'
 import { todayQuery, weekQuery } from './queries'
-import { awaySince, until } from './spend'
+import { awaySince, weekBefore } from './spend'
 import { useDay } from './useDay'
 
 const words = nowWords.money
@@ -72,22 +72,23 @@ function AsOf() {
 function WeekBefore({ day }: { day: string }) {
   const zone = useZone()
   const asked = useQuery(weekQuery(day))
-  const hour = useTicking(now => hourIn(now, zone))
-  // The hour began at this moment, which the reader's clock shows.
-  const began = useTicking(now => clock(now - Number(clock(now, zone).slice(3)) * 60_000, undefined))
+  // A week ago at this minute. The reader's clock shows the minute, which is theirs.
+  const until = useTicking(now => weekBefore(now, zone))
+  const begun = useQuery(weekQuery(day, until)).data
   if (!asked.data) return asked.error ? <p className="text-soft">{words.couldNot}</p> : null
-  const { series, total, ledger_begins_at: begins } = asked.data
+  const { total, ledger_begins_at: begins } = asked.data
   const weekday = clock(`${addDays(day, -7)}T12:00:00Z`, 'UTC', 'long')
   const known = knownOf(asked.data, asked.dataUpdatedAt)
   if (known === 'nothing') return <p className="text-soft">{words.notKnown(weekday)}</p>
   // A partial morning would look like a full one.
-  const byNow = known === 'all' || known === 'least' ? cost(until(series, hour, zone)) : unknown
+  const byNow = begun && (known === 'all' || known === 'least') ? cost(begun.total) : unknown
+  const at = begun ? Date.parse(begun.to) : until
   return (
     <p className="text-soft">
       {words.before(weekday)}:{' '}
       {(known !== 'all' || byNow !== cost(total)) && (
         <>
-          <span className="text-ink">{byNow}</span> {words.by(began)},{' '}
+          <span className="text-ink">{byNow}</span> {words.by(clock(at, undefined))},{' '}
         </>
       )}
       <span className="text-ink">{cost(total)}</span>{' '}

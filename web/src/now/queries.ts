@@ -5,7 +5,8 @@ import { addDays } from '../app/days'
 import { activityKinds } from './activityKinds'
 import { reach, type Slot } from './timelineRows'
 
-const hour = 3_600_000
+const minute = 60_000
+const hour = 60 * minute
 
 /** The number of blocked tasks that aren't done, or null if the server doesn't send it. */
 export const blockedQuery = queryOptions({
@@ -32,16 +33,18 @@ export const todayQuery = (day: string | null) =>
     enabled: day !== null,
   })
 
-/** The cost of the same weekday a week ago. */
-export const weekQuery = (day: string | null) =>
+/** The cost of the same weekday a week ago: of the whole day, or up to the end of a minute. */
+export const weekQuery = (day: string | null, until?: number) =>
   queryOptions({
-    queryKey: ['now', 'week', day],
+    queryKey: ['now', 'week', day, until ?? ''],
     queryFn: ({ signal }) => {
-      const query = { from: addDays(day ?? '', -7), to: addDays(day ?? '', -6), group: 'hour' as const }
-      return take(api.GET('/api/v1/usage', { params: { query }, signal }))
+      const from = addDays(day ?? '', -7)
+      const to = until === undefined ? addDays(from, 1) : new Date(until + minute - 1).toISOString()
+      return take(api.GET('/api/v1/usage', { params: { query: { from, to, group: 'day' } }, signal }))
     },
     enabled: day !== null,
     staleTime: hour,
+    ...(until === undefined ? {} : { placeholderData: keepPreviousData }),
   })
 
 /** Maximum number of slots to load. */

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Schemas } from '../api/client'
 import { headline } from '../app/headline'
-import type { TaskCard } from '../tasks/task'
-import { toReview } from './reviewTasks'
-import { until } from './spend'
-import { agentsFact, blockedFact, standupFact } from './statusFacts'
+import type { Told } from '../inbox/item'
+import { weekBefore } from './spend'
+import { agentsFact, blockedFact, needingFacts, standupFact } from './statusFacts'
 import { sessionOf } from './tile'
 import { eventRow, hourOf, type Slot, timeline } from './timelineRows'
 
@@ -180,29 +179,34 @@ describe('the timeline', () => {
   it('is asked for by the hour', () => expect(hourOf(now)).toBe(Date.parse('2026-11-20T14:00:00Z')))
 })
 
+// Spend up to 05:59 beside that up to 05:00 looks like a rise.
 describe('the week before', () => {
-  const hours = (of: [string, string | null, number, number][]) =>
-    of.map(([start, cost_usd, runs, unpriced_runs]) => ({
-      start,
-      cost_usd,
-      runs,
-      unpriced_runs,
-    })) as Schemas['UsageSlot'][]
-  it('is summed to the last digit, until the hour that it is now', () => {
-    const series = hours([
-      ['2026-11-13T07:00:00Z', '0.100000001', 1, 0],
-      ['2026-11-13T12:00:00Z', '0.2', 2, 1],
-      ['2026-11-13T14:00:00Z', '9', 1, 0],
-    ])
-    expect(until(series, 15, 'Europe/Berlin')).toEqual({ cost_usd: '0.300000001', runs: 3, unpriced_runs: 1 })
-  })
-  it('is unpriced, and not nothing, when none of it has a price', () => {
-    expect(until(hours([['2026-11-13T07:00:00Z', null, 2, 2]]), 15, 'UTC').cost_usd).toBeNull()
-    expect(until(hours([['2026-11-13T07:00:00Z', '0', 0, 0]]), 15, 'UTC').cost_usd).toBe('0')
-  })
+  it.each([
+    ['2026-11-20T05:59:40Z', 'UTC', '2026-11-13T05:59:00.000Z'],
+    ['2026-11-20T05:59:40Z', 'Asia/Kolkata', '2026-11-13T05:59:00.000Z'],
+    // The clocks went back on 25 October and forward on 29 March.
+    ['2026-10-28T08:30:00Z', 'Europe/Berlin', '2026-10-21T07:30:00.000Z'],
+    ['2026-03-31T22:10:00Z', 'Europe/Berlin', '2026-03-24T23:10:00.000Z'],
+  ])('at %s in %s is compared up to %s', (now, zone, want) =>
+    expect(new Date(weekBefore(Date.parse(now), zone)).toISOString()).toBe(want),
+  )
 })
 
+// A title over the words of another session, or a status that is not that of the run below it, misleads.
 describe('a tile', () => {
+  it.each([
+    ['whose run started first', {}, { started_at: '2026-11-20T09:00:00Z' }, 'first'],
+    ['that has stalled', {}, { stalled: true, silent_since: '2026-11-20T09:00:00Z' }, 'other'],
+    ['that waits for a person', { stalled: true, silent_since: '2026-11-20T09:00:00Z' }, {}, 'other', 'other'],
+    ['that is not of a sub-agent', { key: 'agent:cto:subagent:1' }, {}, 'other'],
+  ])('shows the session %s, which its status is about', (_, first, other, want, told?: string) => {
+    const at = { active: true, stalled: false, silent_since: null, started_at: '2026-11-20T08:00:00Z' }
+    const list = [
+      session('first', { ...at, ...first }),
+      session('other', { ...at, started_at: '2026-11-20T08:30:00Z', ...other }),
+    ]
+    expect(sessionOf('cto', list, told)?.key).toBe(want)
+  })
   it('shows the session that goes on, else the one that was last in use', () => {
     const list = [
       session('a', { updated_at: '3' }),
@@ -226,20 +230,25 @@ describe('a headline', () => {
   ])('of %j', (summary, want) => expect(headline(summary)).toBe(want))
 })
 
-// A review must not stand twice, nor hide behind newer ones.
-describe('the tasks to review', () => {
-  const task = (key: string, moved_at: string, of: Partial<TaskCard> = {}) =>
-    ({ key, moved_at, status: 'review', archived_at: null, ...of }) as TaskCard
-  it('are those without an item, longest waiting first', () => {
-    const tasks = [
-      task('TASK-1', '2026-11-20T10:00:00Z'),
-      task('TASK-2', '2026-11-20T08:00:00Z'),
-      task('TASK-3', '2026-11-18T08:00:00Z'),
-      task('TASK-4', '2026-11-19T08:00:00Z', { status: 'done' }),
-      task('TASK-5', '2026-11-19T08:00:00Z', { archived_at: '2026-11-20T08:00:00Z' }),
-    ]
-    expect(toReview(tasks, new Set(['TASK-3'])).map(t => t.key)).toEqual(['TASK-2', 'TASK-1'])
-  })
+// The headline, the badge, and the rows of Needs you must say the same.
+describe('the headline', () => {
+  const items = (...kinds: Told['kind'][]) => kinds.map(kind => ({ kind }) as Told)
+  it.each([
+    [[], false, ['nothing needs you']],
+    [['task_review'], false, ['1 thing needs you', '1 review']],
+    [
+      ['job_failed', ...Array<Told['kind']>(6).fill('task_review')],
+      false,
+      ['7 things need you', '6 reviews', '1 failed job'],
+    ],
+    [
+      ['loop', 'approval', 'question', 'job_failed', 'escalation', 'escalation', 'job_missed'],
+      true,
+      ['7+ things need you', '2 decisions', '1 run in a loop', '1 approval', '1 question', '2 more'],
+    ],
+  ] as [Told['kind'][], boolean, string[]][])('of %j (more: %s)', (kinds, more, want) =>
+    expect(needingFacts(items(...kinds), more).map(p => p.text)).toEqual(want),
+  )
 })
 
 // A reader must learn who did what, and reach it.

@@ -1,31 +1,20 @@
 import type { Schemas } from '../api/client'
-import { nanos, usd } from '../app/format'
-import { hourIn } from '../app/time'
+import { clock } from '../app/time'
 
-/** The argument type of format.cost. */
-export interface Cost {
-  cost_usd: string | null
-  unpriced_runs: number
-  runs: number
-}
+const minute = 60_000
+const week = 7 * 24 * 60 * minute
 
-/** Sums the cost of a day up to an hour. Unpriced hours don't make the sum unknown. */
-export function until(series: readonly Schemas['UsageSlot'][], hour: number, zone: string | undefined): Cost {
-  let sum = 0n
-  let priced = false
-  let runs = 0
-  let unpriced = 0
-  for (const slot of series) {
-    if (hourIn(Date.parse(slot.start), zone) >= hour) continue
-    const n = nanos(slot.cost_usd)
-    if (n !== null) {
-      sum += n
-      priced = true
-    }
-    runs += slot.runs
-    unpriced += slot.unpriced_runs
+/** Returns the same minute of the same weekday a week before, by the clock of a time zone, also when its clocks change. */
+export function weekBefore(now: number, zone: string | undefined): number {
+  const start = Math.floor(now / minute) * minute
+  const of = (at: number) => {
+    const [hours = 0, minutes = 0] = clock(at, zone).split(':').map(Number)
+    return hours * 60 + minutes
   }
-  return { cost_usd: priced || runs === 0 ? usd(sum) : null, unpriced_runs: unpriced, runs }
+  const before = start - week
+  const day = 24 * 60
+  const off = ((of(start) - of(before) + day + day / 2) % day) - day / 2
+  return before + off * minute
 }
 
 /**
