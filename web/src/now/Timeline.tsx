@@ -16,7 +16,7 @@ import { Icon } from '../ui/Icon'
 import { Keys } from '../ui/Keys'
 import { toneText } from '../ui/State'
 import { TextLink } from '../ui/TextLink'
-import { Answer, Partial } from '../ui/Views'
+import { Answer, Partial, Skeleton } from '../ui/Views'
 import { Card, Nothing } from './Card'
 import { activityQuery, slotsQuery, standupQuery } from './queries'
 import { hourOf, type Row, timeline } from './timelineRows'
@@ -31,7 +31,8 @@ const mostPast = 13
 export function Timeline({ className }: { className: string }) {
   const events = useQuery(activityQuery)
   const slots = useQuery(slotsQuery(useTicking(hourOf)))
-  const sessions = useQuery(liveQuery).data
+  const live = useQuery(liveQuery)
+  const sessions = live.data
   const people = usePeople()
   // Every minute, which is as fine as the rows show.
   const now = useTicking(at => Math.floor(at / 60_000) * 60_000)
@@ -52,7 +53,11 @@ export function Timeline({ className }: { className: string }) {
           <>
             {slots.error ? <Partial>{words.noSlots}</Partial> : null}
             {next.length + past.length === 0 ? (
-              <Nothing title={words.none}>{words.noneHelp}</Nothing>
+              slots.isPending || live.isPending ? (
+                <Skeleton label={`${texts.ui.loading} ${words.what}`} rows={6} />
+              ) : (
+                <Nothing title={words.none}>{words.noneHelp}</Nothing>
+              )
             ) : (
               <Rows next={next.slice(0, mostNext)} now={now} past={past.slice(0, mostPast)} />
             )}

@@ -13,7 +13,7 @@ import { Button, buttonClass } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Icon } from '../ui/Icon'
 import { useHeldRows } from '../ui/useHeldRows'
-import { Answer, Empty, NewRows, NoneFit, Partial } from '../ui/Views'
+import { Answer, Empty, NewRows, NoneFit, Partial, Skeleton } from '../ui/Views'
 import { AddStandup } from './AddStandup'
 import { Create } from './Create'
 import { JobTable } from './JobTable'
@@ -135,7 +135,8 @@ const idOf = (j: Job) => j.id
 
 function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
   const { q, agent, show } = search
-  const day = useQuery(dayQuery).data
+  const asked = useQuery(dayQuery)
+  const day = asked.data
   const fitting = useMemo(() => {
     const missed = new Set(openMisses(day?.slots ?? [], jobs).map(s => s.job_id))
     return sorted(
@@ -156,7 +157,9 @@ function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
       )}
       {cut && <Partial>{words.tooMany}</Partial>}
       <NewRows count={held.waiting} onShow={held.show} />
-      {rows.length === 0 ? (
+      {rows.length === 0 && show === 'missed' && asked.isPending ? (
+        <Skeleton label={`${texts.ui.loading} ${words.what}`} />
+      ) : rows.length === 0 ? (
         <NoneFit
           clear={words.filters.clear}
           onClear={() => go({ q: undefined, agent: undefined, show: undefined })}

@@ -15,8 +15,8 @@ import { texts } from '../texts'
 import { spend } from '../texts/spend'
 import { Button, buttonClass } from '../ui/Button'
 import { Tabs } from '../ui/Tabs'
-import { Answer, Empty } from '../ui/Views'
-import { useActiveIn, withActive } from './activeRuns'
+import { Answer, Empty, Skeleton } from '../ui/Views'
+import { activeRunsQuery, useActiveIn, withActive } from './activeRuns'
 import { useNames } from './Bits'
 import { Groups } from './Groups'
 import { IdleLine } from './IdleLine'
@@ -96,6 +96,7 @@ function InZone({ search, go, zone, service }: InZoneProps) {
   const by = search.by ?? 'agent'
   const asked = useQuery(reportQuery(period, by))
   const active = useActiveIn(asked.data ?? { to: '' })
+  const activeUnknown = useQuery(activeRunsQuery).isPending && Date.parse(asked.data?.to ?? '') > clock.now()
   useKeys([
     {
       keys: 'v',
@@ -109,7 +110,9 @@ function InZone({ search, go, zone, service }: InZoneProps) {
       <Toolbar ask={period} days={days} go={go} search={search} service={service} today={today} />
       <Answer of={asked} what={words.what}>
         {report =>
-          isNothing(amountsOf(report.total)) && active.length === 0 ? (
+          isNothing(amountsOf(report.total)) && activeUnknown ? (
+            <Skeleton label={`${texts.ui.loading} ${words.what}`} />
+          ) : isNothing(amountsOf(report.total)) && active.length === 0 ? (
             <Empty
               action={
                 days.first > addDays(days.last, -89) ? (

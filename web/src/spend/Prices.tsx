@@ -83,11 +83,11 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
 /** Returns the models of the last 30 days: those whose runs have no price, and those that need none. */
 function useModels(today: string) {
   const from = addDays(today, -29)
-  const report = useQuery(reportQuery({ from, to: addDays(today, 1), zone: 'UTC' }, 'model')).data
+  const { data: report, isPending } = useQuery(reportQuery({ from, to: addDays(today, 1), zone: 'UTC' }, 'model'))
   const models = report?.groups.filter(g => g.unpriced_runs > 0 && g.key !== null) ?? []
   const reported =
     report?.groups.filter(g => g.unpriced_runs === 0 && g.key !== null && nanos(g.estimated_usd) === 0n) ?? []
-  return { from, models, reported }
+  return { from, models, reported, isPending }
 }
 
 /** Returns names as a list in a sentence. */
@@ -126,8 +126,9 @@ function Editor({ id, prices, today, close }: { id: string; prices: Prices; toda
 
 function Table({ prices, may, today, go }: { prices: Prices; may: boolean; today: string; go: Go }) {
   const list = prices.prices
-  const { models, reported } = useModels(today)
+  const { models, reported, isPending } = useModels(today)
   const noneNeeded = models.length === 0 && reported.length > 0
+  if (list.length === 0 && isPending) return <Skeleton label={texts.ui.loading} rows={3} />
   if (list.length === 0)
     return (
       <Empty

@@ -41,7 +41,8 @@ export function NoneYet({ team, participants }: { team: string; participants: re
   const agents = useQuery(queries.agents)
   const gateway = useQuery(queries.gateway).data
   const asked = participantsOf(participants, agents.data, gateway?.connected_at != null)
-  const nobodyYet = asked.known.length + asked.without.length === 0 && !asked.told && stopsMeetings(gateway)
+  const nobodyYet =
+    !agents.isPending && asked.known.length + asked.without.length === 0 && !asked.told && stopsMeetings(gateway)
   return (
     <div className="relative overflow-auto px-3 pt-2">
       <NoGateway history={false} />

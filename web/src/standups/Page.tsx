@@ -124,7 +124,7 @@ function useTeam(key: string): OfTeam {
   const team = teamOf(asked.data, key)
   const zone = team?.timezone ?? service
   const today = clock.useTicking(now => dayIn(now, zone ?? 'UTC'))
-  return { teams: asked.data ?? [], team, today, isKnown: !asked.isPending }
+  return { teams: asked.data ?? [], team, today, isKnown: !asked.isPending && zone !== undefined }
 }
 
 interface PlaceProps {

@@ -17,6 +17,8 @@ const words = texts.tasks.keys
 
 interface Props {
   tasks: readonly TaskCard[]
+  /** Whether more tasks are being loaded, so that a column may not be empty. */
+  reading: boolean
   people: ReadonlyMap<string, Person>
   statuses: string | undefined
   opened: string | undefined
@@ -24,7 +26,7 @@ interface Props {
 }
 
 /** The columns side by side; on a phone they are swiped. */
-export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) {
+export function Board({ tasks, reading, people, statuses: only, opened, onOpen }: Props) {
   const shown = useMemo(() => statuses.filter(s => !only || only.split(',').includes(s)), [only])
   const columns = useMemo(() => {
     const all = sorted(tasks, 'position')
@@ -147,6 +149,7 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
             onOpen={onOpen}
             opened={opened}
             people={people}
+            reading={reading}
             running={running}
             status={s}
             tasks={columns.get(s) ?? []}

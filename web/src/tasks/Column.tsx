@@ -23,6 +23,7 @@ export interface Current {
 interface Props {
   status: Status
   tasks: readonly TaskCard[]
+  reading: boolean
   people: ReadonlyMap<string, Person>
   opened: string | undefined
   /** The keys of the tasks with a run in progress. */
@@ -39,7 +40,8 @@ interface Props {
 
 /** A virtualized column with its name and number of tasks. As many columns are in view as fit as a whole. */
 export function Column(props: Props) {
-  const { status, tasks, people, opened, running, current, onCurrent, onTake, onOpen, onAsk, menu, onMenu } = props
+  const { status, tasks, reading, people, opened, running, current, onCurrent, onTake, onOpen, onAsk, menu, onMenu } =
+    props
   const scroller = useRef<HTMLDivElement>(null)
   const latest = useRef(tasks)
   latest.current = tasks
@@ -88,7 +90,7 @@ export function Column(props: Props) {
         role="list"
         tabIndex={tasks.length > 0 ? -1 : 0}
       >
-        {tasks.length === 0 && (
+        {tasks.length === 0 && !reading && (
           <p className="px-2 py-3 text-center text-soft text-xs" role="listitem">
             {words.emptyColumn}
           </p>

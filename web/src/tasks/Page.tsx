@@ -101,7 +101,14 @@ function List({ search, view, go, onOpen }: ListProps) {
       {held.rows.length === 0 && !asked.reading ? (
         <Nothing filtered={isFiltered(filters)} onClear={() => void go(cleared)} onCreate={() => go({ new: '1' })} />
       ) : view === 'board' ? (
-        <Board onOpen={onOpen} opened={search.task} people={people} statuses={filters.status} tasks={held.rows} />
+        <Board
+          onOpen={onOpen}
+          opened={search.task}
+          people={people}
+          reading={asked.reading}
+          statuses={filters.status}
+          tasks={held.rows}
+        />
       ) : (
         <TaskTable
           onOpen={onOpen}

@@ -48,7 +48,7 @@ export function PickTask({ label, not, busy, error, autoFocus, onPick }: Props) 
     else if (!old) pick(found[current])
     e.preventDefault()
   }
-  const nothing = typed.trim() !== '' && text !== '' && !asked.isFetching && found.length === 0
+  const nothing = typed.trim() !== '' && text !== '' && asked.isSuccess && !asked.isFetching && found.length === 0
   return (
     <div className="flex flex-col">
       <Field

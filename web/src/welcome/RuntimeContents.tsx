@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
 import { jobsQuery, sessionsQuery } from '../settings/queries'
+import { texts } from '../texts'
 import { welcome } from '../texts/welcome'
 import { Icon, type IconName } from '../ui/Icon'
-import { Answer } from '../ui/Views'
+import { Answer, Skeleton } from '../ui/Views'
 import { NotConnected } from './NotConnected'
 
 const words = welcome.found
@@ -16,8 +17,9 @@ export function RuntimeContents({
   gateway: Schemas['GatewayStatus'] | undefined
   agents: readonly Schemas['Agent'][] | undefined
 }) {
-  const there = agents?.filter(a => a.in_runtime === true) ?? []
-  if (!gateway || gateway.connected_at === null) return <NotConnected />
+  if (!gateway || !agents) return <Skeleton label={`${texts.ui.loading} ${words.what}`} rows={3} />
+  if (gateway.connected_at === null) return <NotConnected />
+  const there = agents.filter(a => a.in_runtime === true)
   return (
     <>
       <p>{words.text}</p>
