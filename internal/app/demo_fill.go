@@ -21,7 +21,7 @@ type demoTask struct {
 	agent, title string
 	kind         task.Type
 	priority     task.Priority
-	daysAgo      int // when it was created
+	hoursAgo     int // when it was created; before any standup that tells of it or makes an action item
 	status       task.Status
 	movedHours   int    // how many hours ago it got its status
 	told         int    // if not 0, it got its status before the standup this many days ago; replaces movedHours
@@ -40,27 +40,27 @@ type demoTask struct {
 // product team.
 func demoTasks() []demoTask {
 	return []demoTask{
-		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, daysAgo: 9, status: task.Done, movedHours: 9, tags: []task.Tag{"security"}, checks: []task.Command{"go test ./auth/... ./app/..."}, done: "Tokens expire after an hour and renew while the user is active, in the service and in the app. “Sign out everywhere” ends all sessions within a second. All tests pass.", about: "Tokens expire after an hour and are renewed while the user is active.\n\n- [x] the service\n- [x] the app\n- [x] sign out everywhere"},
-		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, daysAgo: 5, status: task.InProgress, movedHours: 44, tags: []task.Tag{"search", "customers"}, dueDays: 1, above: "Launch page for shared workspaces", about: "Three customers with more than 50,000 documents wait **three seconds** for search results.\n\n```\nsearch_documents   p95 2911 ms\n```"},
-		{agent: "cto", title: "Restore a backup to a new machine", kind: task.Plain, priority: task.Medium, daysAgo: 8, status: task.Todo, movedHours: 120, tags: []task.Tag{"operations"}, dueDays: 6, checks: []task.Command{"bin/restore latest --verify"}},
-		{agent: "cto", title: "Renew the signing certificate", kind: task.Plain, priority: task.High, daysAgo: 8, status: task.InProgress, movedHours: 180, blocked: "The card on file at the certificate authority has expired", blockedDays: 7, // escalated by each past standup, at any time of day
+		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, hoursAgo: 251, status: task.Done, movedHours: 9, tags: []task.Tag{"security"}, checks: []task.Command{"go test ./auth/... ./app/..."}, done: "Tokens expire after an hour and renew while the user is active, in the service and in the app. “Sign out everywhere” ends all sessions within a second. All tests pass.", about: "Tokens expire after an hour and are renewed while the user is active.\n\n- [x] the service\n- [x] the app\n- [x] sign out everywhere"},
+		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, hoursAgo: 167, status: task.InProgress, movedHours: 44, tags: []task.Tag{"search", "customers"}, dueDays: 1, above: "Launch page for shared workspaces", about: "Three customers with more than 50,000 documents wait **three seconds** for search results.\n\n```\nsearch_documents   p95 2911 ms\n```"},
+		{agent: "cto", title: "Restore a backup to a new machine", kind: task.Plain, priority: task.Medium, hoursAgo: 230, status: task.Todo, movedHours: 120, tags: []task.Tag{"operations"}, dueDays: 6, checks: []task.Command{"bin/restore latest --verify"}},
+		{agent: "cto", title: "Renew the signing certificate", kind: task.Plain, priority: task.High, hoursAgo: 230, status: task.InProgress, movedHours: 180, blocked: "The card on file at the certificate authority has expired", blockedDays: 7, // escalated by each past standup, at any time of day
 			tags: []task.Tag{"security", "release"}, dueDays: 9, about: "The certificate expires on the due date. After that, no release can be signed."},
-		{agent: "cto", title: "Drop support for the old export format", kind: task.Improvement, priority: task.Low, daysAgo: 12, status: task.Backlog, movedHours: 216},
-		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, daysAgo: 10, status: task.Review, movedHours: 31, tags: []task.Tag{"customers"}, dueDays: -1, checks: []task.Command{"bin/lint-docs interviews/summary.md"}},
-		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 6, status: task.InProgress, movedHours: 40, tags: []task.Tag{"workspaces"}, dueDays: 3, above: "Launch page for shared workspaces", about: "Cover the problem, the target users, the permissions, and what is **not** in scope yet."},
-		{agent: "cpo", title: "Decide what the free plan includes", kind: task.Research, priority: task.Medium, daysAgo: 7, status: task.Todo, movedHours: 90, blocked: "Waiting for the cost per workspace from the CTO", blockedDays: 1, tags: []task.Tag{"prices"}, dueDays: 5, above: "Restore a backup to a new machine"},
+		{agent: "cto", title: "Drop support for the old export format", kind: task.Improvement, priority: task.Low, hoursAgo: 314, status: task.Backlog, movedHours: 216},
+		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, hoursAgo: 272, status: task.Review, movedHours: 31, tags: []task.Tag{"customers"}, dueDays: -1, checks: []task.Command{"bin/lint-docs interviews/summary.md"}},
+		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, hoursAgo: 188, status: task.InProgress, movedHours: 40, tags: []task.Tag{"workspaces"}, dueDays: 3, above: "Launch page for shared workspaces", about: "Cover the problem, the target users, the permissions, and what is **not** in scope yet."},
+		{agent: "cpo", title: "Decide what the free plan includes", kind: task.Research, priority: task.Medium, hoursAgo: 209, status: task.Todo, movedHours: 90, blocked: "Waiting for the cost per workspace from the CTO", blockedDays: 1, tags: []task.Tag{"prices"}, dueDays: 5, above: "Restore a backup to a new machine"},
 		{
-			agent: "cpo", title: "Triage the feature requests from October", kind: task.Plain, priority: task.Low, daysAgo: 11, status: task.Done, movedHours: 21, checks: []task.Command{"bin/check-triage requests/october.csv"},
+			agent: "cpo", title: "Triage the feature requests from October", kind: task.Plain, priority: task.Low, hoursAgo: 293, status: task.Done, movedHours: 21, checks: []task.Command{"bin/check-triage requests/october.csv"},
 			first: "All 112 requests have a label, and the check passes. 41 ask for sharing with clients.", back: "You changed the labels after the check. Please run it again.", done: "The check found one request without a label after my last change. I labeled it, and all 112 pass now.",
 		},
-		{agent: "cmo", title: "Announce short-lived tokens in the changelog", kind: task.Plain, priority: task.Medium, daysAgo: 5, status: task.Todo, movedHours: 40},
-		{agent: "cmo", title: "Launch page for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 7, status: task.InProgress, movedHours: 42, tags: []task.Tag{"workspaces", "launch"}, dueDays: 8},
-		{agent: "cmo", title: "November newsletter", kind: task.Plain, priority: task.Medium, daysAgo: 9, status: task.Done, movedHours: 12, tags: []task.Tag{"launch"}},
-		{agent: "cmo", title: "Home page prices differ from invoices", kind: task.Bug, priority: task.Urgent, daysAgo: 4, status: task.Todo, movedHours: 8, tags: []task.Tag{"prices"}, dueDays: 1, above: "Restore a backup to a new machine"},
-		{agent: "coo", title: "Agree on service hours with the support partner", kind: task.Plain, priority: task.Medium, daysAgo: 6, status: task.InProgress, movedHours: 46},
-		{agent: "cto", title: "Rate-limit anonymous searches", kind: task.Feature, priority: task.Medium, daysAgo: 4, status: task.Done, told: 1, tags: []task.Tag{"search", "security"}},
-		{agent: "coo", title: "Move the mailing list to the new provider", kind: task.Plain, priority: task.Medium, daysAgo: 4, status: task.Done, told: 2, tags: []task.Tag{"operations"}},
-		{agent: "coo", title: "Monthly cost report", kind: task.Plain, priority: task.Low, daysAgo: 5, status: task.Todo, movedHours: 45, tags: []task.Tag{"money"}, dueDays: 10},
+		{agent: "cmo", title: "Announce short-lived tokens in the changelog", kind: task.Plain, priority: task.Medium, hoursAgo: 167, status: task.Todo, movedHours: 40},
+		{agent: "cmo", title: "Launch page for shared workspaces", kind: task.Feature, priority: task.High, hoursAgo: 209, status: task.InProgress, movedHours: 42, tags: []task.Tag{"workspaces", "launch"}, dueDays: 8},
+		{agent: "cmo", title: "November newsletter", kind: task.Plain, priority: task.Medium, hoursAgo: 251, status: task.Done, movedHours: 12, tags: []task.Tag{"launch"}},
+		{agent: "cmo", title: "Home page prices differ from invoices", kind: task.Bug, priority: task.Urgent, hoursAgo: 146, status: task.Todo, movedHours: 8, tags: []task.Tag{"prices"}, dueDays: 1, above: "Restore a backup to a new machine"},
+		{agent: "coo", title: "Agree on service hours with the support partner", kind: task.Plain, priority: task.Medium, hoursAgo: 188, status: task.InProgress, movedHours: 46},
+		{agent: "cto", title: "Rate-limit anonymous searches", kind: task.Feature, priority: task.Medium, hoursAgo: 146, status: task.Done, told: 1, tags: []task.Tag{"search", "security"}},
+		{agent: "coo", title: "Move the mailing list to the new provider", kind: task.Plain, priority: task.Medium, hoursAgo: 146, status: task.Done, told: 2, tags: []task.Tag{"operations"}},
+		{agent: "coo", title: "Monthly cost report", kind: task.Plain, priority: task.Low, hoursAgo: 167, status: task.Todo, movedHours: 45, tags: []task.Tag{"money"}, dueDays: 10},
 	}
 }
 
@@ -138,7 +138,7 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	}
 	const day = 24 * time.Hour
 	for _, t := range tasks {
-		add(time.Duration(t.daysAgo)*day, func(ctx context.Context, s *task.Service) error {
+		add(time.Duration(t.hoursAgo)*time.Hour, func(ctx context.Context, s *task.Service) error {
 			if keys[t.title] != "" {
 				return nil
 			}

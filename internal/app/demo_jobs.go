@@ -9,11 +9,12 @@ import (
 	"wardroom/internal/gateway/demo"
 )
 
-// demoJobs returns the scheduled jobs of the sample team.
+// demoJobs returns the scheduled jobs of the sample team. What they report must not contradict what Wardroom
+// shows: it knows the agents' cost, their failures, and the board.
 func demoJobs() []demo.Job {
 	return []demo.Job{
-		{AgentID: "coo", Name: "Morning numbers", What: "Costs and failures of the previous day.", Expr: "0 6 * * *", Ask: "Summarize yesterday: costs, failures, and what's due today.", Missed: []int{1}, Run: jobRun("Yesterday was within budget: ${7-11}.{10-99} for models. There were no failures that aren't already on the board. {2-4} tasks are due today.",
-			shell("bin/spend --yesterday", "hosting $27.08  models ${7-11}.{10-99}  email $1.63  budget $53.00"), shell("bin/failures --yesterday --not-on-board", "none"), shell("bin/board --due today", "{2-4} tasks"),
+		{AgentID: "coo", Name: "Morning numbers", What: "Suppliers' costs and signups of the previous day.", Expr: "0 6 * * *", Ask: "Summarize yesterday: what did our suppliers cost, and how many signed up?", Missed: []int{1}, Run: jobRun("Yesterday was within budget: $27.08 for hosting and $1.63 for email, of $38.00. {9-14} people signed up.",
+			shell("bin/suppliers --yesterday", "hosting $27.08  email $1.63  budget $38.00"), shell("bin/signups --yesterday", "{9-14} people"),
 		)},
 		{AgentID: "cto", Name: "Check the error rate", What: "Compares the error rate with its usual level.", Expr: "10 */4 * * *", Ask: "Is the error rate normal?", Late: []int{4, 39}, Run: jobRun("Yes, 0.0{3-6}%.",
 			shell("bin/errors --hours 4 --compare 14d", "0.0{3-6}%, usually 0.03% to 0.06%"),

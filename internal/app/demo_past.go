@@ -14,6 +14,8 @@ import (
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/money"
 	"wardroom/internal/schedule"
 	"wardroom/internal/standup"
 )
@@ -26,10 +28,8 @@ import (
 //
 // Each later start adds history for the time since Wardroom last saw the runtime.
 
-const (
-	pastDays     = 14 // length of the demo's past, and how far back the runtime keeps it
-	pastStandups = 3  // days with standups before the first start
-)
+// pastDays is the length of the demo's past, and how far back the runtime keeps it.
+const pastDays = 14
 
 // firstPast returns a single period: the one that the generated history covers on first start.
 func firstPast(began time.Time) []demo.Span {
@@ -104,6 +104,24 @@ func (d *Demo) wirePast() error {
 	d.past.Standups.Sessions = func(_ context.Context, agentID string, since time.Time) (int, error) {
 		return d.Runtime.CountSessions(agentID, since, d.clock.Now()), nil
 	}
+	// An action item about a task is that task, so that a new one has a number after those of the board.
+	d.past.Standups.MakeTask = func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
+		if about := standupAction.FindStringSubmatch(title); about != nil && about[1] != optionsFor {
+			return about[2], nil
+		}
+		return d.past.makeTask(ctx, tx, title, assignee, origin)
+	}
+	// The ledger reads the past sessions only later, and must agree with what the standups saw.
+	d.past.Standups.Ran = func(ctx context.Context, agentID string, since time.Time) (*standup.Runs, error) {
+		r, err := d.past.standupRan(ctx, agentID, since)
+		if err != nil {
+			return nil, err
+		}
+		u := d.Runtime.UsageBetween(agentID, since, d.clock.Now())
+		r.Count, r.CostUSD = u.Runs, new(money.Nano(u.CostNano))
+		r.Tokens = &standup.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+		return r, nil
+	}
 	// The clock leaps ahead, and a job's lease must not expire because of that.
 	d.past.StandupQueue.Poll, d.past.StandupQueue.Lease = 20*time.Millisecond, 24*time.Hour
 	return nil
@@ -125,13 +143,16 @@ func (d *Demo) runStandupQueue(ctx context.Context) (stop func()) {
 	}
 }
 
-// standupTimes returns the start times of the past standups: at 08:06 on each of the
-// last few days before the demo was first started.
+// standupTimes returns the start times of the past standups: at 08:06 on each of the ten weekdays of
+// the demo's past.
 func (d *Demo) standupTimes() []time.Time {
 	day := d.began.In(d.App.cfg.Timezone)
 	var times []time.Time
-	for ago := pastStandups; ago > 0; ago-- {
-		times = append(times, time.Date(day.Year(), day.Month(), day.Day()-ago, 8, 6, 0, 0, day.Location()))
+	for ago := pastDays; ago > 0; ago-- {
+		at := time.Date(day.Year(), day.Month(), day.Day()-ago, 8, 6, 0, 0, day.Location())
+		if d := at.Weekday(); d != time.Saturday && d != time.Sunday {
+			times = append(times, at)
+		}
 	}
 	return times
 }
@@ -169,9 +190,13 @@ func (d *Demo) hold(ctx context.Context) error {
 }
 
 // watchTimes returns the past times at which the schedule service reads the runtime's
-// jobs: once for each day of the generated past, up to the demo's first start.
+// jobs: once for each day of the generated past, up to the demo's first start, and before each
+// standup, which counts the jobs that have failed.
 func (d *Demo) watchTimes() []time.Time {
 	var times []time.Time
+	for _, at := range d.standupTimes() {
+		times = append(times, at.Add(-time.Minute))
+	}
 	for ago := pastDays; ago >= 0; ago-- {
 		times = append(times, d.began.AddDate(0, 0, -ago))
 	}

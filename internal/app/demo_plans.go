@@ -182,14 +182,14 @@ func operationsPlans() []demoPlan {
 		{
 			title: "Monthly cost report",
 			steps: []demo.Step{
-				readFile("finance/ledger.csv", "hosting,812.40\nmodels,318.77\nemail,49.00\nsupport partner,0.00"),
+				readFile("finance/ledger.csv", "hosting,812.40\nstorage,318.77\nemail,49.00\nsupport partner,0.00"),
 				shell("bin/forecast --month", "$1,412 by the end of the month, budget $1,600"),
-				saying(shell("bin/compare --month previous", "hosting +2%  models +31%  email -4%"), "Models grew by a third. Looking for the reason."),
-				shell("bin/spend --by agent --month", "cpo 46%  cto 31%  coo 12%  cmo 11%"),
-				writeFile("finance/reports/current.md", "# Costs of the month\n\n$1,180.17 so far, $1,412 expected, $1,600 budget.\n\nModels grew by 31%, mostly for the interviews.\n\n## Decisions\n"),
+				saying(shell("bin/compare --month previous", "hosting +2%  storage +31%  email -4%"), "Storage grew by a third. Looking for the reason."),
+				shell("bin/storage --by folder --month", "interviews 46%  backups 31%  exports 12%  logs 11%"),
+				writeFile("finance/reports/current.md", "# Costs of the month\n\n$1,180.17 so far, $1,412 expected, $1,600 budget.\n\nStorage grew by 31%, mostly for the interviews.\n\n## Decisions\n"),
 			},
-			progress: "The numbers are in. Models grew by 31%; looking for the reason.",
-			done:     "This month is at $1,180.17 and heads for $1,412 of $1,600. Hosting +2%, models +31% (mostly the customer interviews), email −4%. The report is `finance/reports/current.md`.",
+			progress: "The numbers are in. Storage grew by 31%; looking for the reason.",
+			done:     "This month is at $1,180.17 and heads for $1,412 of $1,600. Hosting +2%, storage +31% (mostly the customer interviews), email −4%. The report is `finance/reports/current.md`.",
 			file:     "finance/reports/current.md",
 			check:    shell("bin/forecast --month", "$1,412 by the end of the month, budget $1,600"),
 		},
@@ -218,12 +218,15 @@ func codePlan(t assignment) demoPlan {
 }
 
 // standupAction matches the action items that standups of the demo create.
-var standupAction = regexp.MustCompile(`^(List the options for|Clear the blocker on|Review|Agree on the team's) (TASK-\d+)?`)
+var standupAction = regexp.MustCompile(`^(` + optionsFor + `|Clear the blocker on|Review) (TASK-\d+)`)
+
+// optionsFor begins an action item that is a task of its own.
+const optionsFor = "List the options for"
 
 // textPlan is the plan for a document, such as a decision or a list of options.
 func textPlan(t assignment) demoPlan {
 	file, about := "notes/"+slug(t.title)+".md", t.key
-	if m := standupAction.FindStringSubmatch(t.title); m != nil && m[2] != "" {
+	if m := standupAction.FindStringSubmatch(t.title); m != nil {
 		about = m[2]
 	}
 	check := shell("bin/lint-docs "+file, "0 problems")
@@ -238,7 +241,7 @@ func textPlan(t assignment) demoPlan {
 		done:     fmt.Sprintf("“%s” is written up in `%s`: what we know, a proposal, and what is still open.", t.title, file),
 		file:     file, check: check,
 	}
-	if strings.HasPrefix(t.title, "List the options") {
+	if strings.HasPrefix(t.title, optionsFor) {
 		p.comment = "Three options for " + about + ": do it ourselves ($0, 2 days), pay in advance ($240 a year), or wait a week ($0, but the release slips). I would pay in advance."
 		p.done = fmt.Sprintf("The options for %s are in `%s`: do it ourselves ($0, 2 days), pay in advance ($240 a year), or wait a week ($0, the release slips). I would pay in advance.", about, file)
 	}

@@ -21,7 +21,7 @@ type pastWork struct {
 // derives the tasks' keys from the order in which they are created.
 func (d *Demo) demoWork() []demo.Work {
 	tasks := demoTasks()
-	slices.SortStableFunc(tasks, func(a, b demoTask) int { return cmp.Compare(b.daysAgo, a.daysAgo) })
+	slices.SortStableFunc(tasks, func(a, b demoTask) int { return cmp.Compare(b.hoursAgo, a.hoursAgo) })
 	var work []demo.Work
 	for _, w := range slices.Concat(technologyWork(), productWork(), marketingWork(), operationsWork()) {
 		i := slices.IndexFunc(tasks, func(t demoTask) bool { return t.title == w.title })

@@ -47,19 +47,29 @@ type report struct {
 }
 
 // reportSince returns the start of the period that an agent reports on: the time of its
-// last answer in an earlier standup, but at most maxReportWindow ago. Answers in the current
-// standup don't count.
+// last answer in an earlier standup. Answers in the current standup don't count.
 func (r *Runtime) reportSince(ctx context.Context, agentID, sessionKey string) (time.Time, error) {
+	last, err := r.lastReport(ctx, agentID, sessionKey)
+	return r.since(last), err
+}
+
+// lastReport returns the time of an agent's last answer in a standup other than that of the session, or
+// the zero time if there is none.
+func (r *Runtime) lastReport(ctx context.Context, agentID, sessionKey string) (time.Time, error) {
 	_, name, _ := strings.Cut(strings.TrimPrefix(canonical(sessionKey), "agent:"), ":")
-	last, err := r.options.LastStandup(ctx, agentID, name)
+	return r.options.LastStandup(ctx, agentID, name)
+}
+
+// since returns the start of the period since the last report, at most maxReportWindow ago.
+func (r *Runtime) since(last time.Time) time.Time {
 	now := r.options.Now()
 	if last.IsZero() {
-		return now.Add(-recentWindow), err
+		return now.Add(-recentWindow)
 	}
 	if first := now.Add(-maxReportWindow); last.Before(first) {
-		return first, err
+		return first
 	}
-	return last, err
+	return last
 }
 
 // finished reports whether the task was finished after the given time.

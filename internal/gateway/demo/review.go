@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // escalateAfter is how many days a task may be blocked before it is escalated.
@@ -57,7 +58,7 @@ func (r *Runtime) review(ctx context.Context, in Question) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		since, err := r.reportSince(ctx, a.ID, in.SessionKey) // as in the agent's own report
+		since, err := r.reviewSince(ctx, a, in.SessionKey)
 		if err != nil {
 			return "", err
 		}
@@ -94,6 +95,25 @@ func (r *Runtime) review(ctx context.Context, in Question) (string, error) {
 	return "I went through the reports. Here's how we close today's standup.\n\n```json\n" + b.String() + "```", nil
 }
 
+// reviewSince returns the start of the period whose finished tasks of an agent a review mentions: that of
+// the agent's own report, or for the facilitator, who gives none, the time of the others' last reports.
+func (r *Runtime) reviewSince(ctx context.Context, of Agent, sessionKey string) (time.Time, error) {
+	last, err := r.lastReport(ctx, of.ID, sessionKey)
+	if err != nil || !last.IsZero() {
+		return r.since(last), err
+	}
+	for _, a := range r.options.Agents {
+		other, err := r.lastReport(ctx, a.ID, sessionKey)
+		if err != nil {
+			return last, err
+		}
+		if other.After(last) {
+			last = other
+		}
+	}
+	return r.since(last), nil
+}
+
 // numberedBlocker matches an open blocker in the question to the facilitator, such as
 // "2. cto, for 3 days: TASK-4 …".
 var numberedBlocker = regexp.MustCompile(`(?m)^(\d+)\. .*?\b(TASK-\d+)\b`)
@@ -124,7 +144,7 @@ func resolutionFor(t assignedTask) string {
 	return fmt.Sprintf("%s splits off the part that isn't blocked and tells me by end of day what is still missing.", t.agent.Name)
 }
 
-// proposeActions returns one or two action items. It skips items that are already on the
+// proposeActions returns up to two action items. It skips items that are already on the
 // board, so that the next standup doesn't repeat them.
 func proposeActions(all, blocked []assignedTask) []actionItem {
 	items := []actionItem{}
@@ -148,18 +168,7 @@ func proposeActions(all, blocked []assignedTask) []actionItem {
 			propose("Review "+t.Key+" and close it", t.agent.ID)
 		}
 	}
-	if len(items) == 0 {
-		propose("Agree on the team's next three priorities", defaultAssignee(all))
-	}
 	return items
-}
-
-// defaultAssignee returns the agent who gets action items that have no obvious assignee.
-func defaultAssignee(all []assignedTask) string {
-	if len(all) == 0 {
-		return "coo"
-	}
-	return all[0].agent.ID
 }
 
 // summary returns two to four sentences about the tasks that were finished since the last

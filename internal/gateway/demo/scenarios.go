@@ -28,9 +28,9 @@ func earlyParts() [][]scenario {
 		},
 		{
 			{agent: "coo", place: subAgentPlace, label: "Add up this month's costs", ask: "What have we spent this month so far, by supplier?", steps: []Step{
-				{Tool: "read", Args: object{"path": "finance/ledger.csv"}, Result: "hosting 812.40\nmodels 318.77\nemail 49.00", Reads: 4100},
+				{Tool: "read", Args: object{"path": "finance/ledger.csv"}, Result: "hosting 812.40\nstorage 318.77\nemail 49.00", Reads: 4100},
 				{Tool: "exec", Args: object{"command": "bin/forecast --month"}, Result: "$1,412 by the end of the month, budget $1,600", Reads: 500},
-			}, answer: "$1,180.17 so far: hosting $812.40, models $318.77, email $49.00. At this rate we end the month at $1,412 of our $1,600 budget."},
+			}, answer: "$1,180.17 so far: hosting $812.40, storage $318.77, email $49.00. At this rate we end the month at $1,412 of our $1,600 budget."},
 			{agent: "cto", place: "dashboard:flaky-import", label: "Flaky import test", ask: "The import test fails about one run in ten. Find out why.", steps: []Step{
 				{Says: "I'll run it until it fails.", Tool: "exec", Args: object{"command": "bin/test import --count 50"}, Result: "46 ok, 4 Failed: want 120 rows, got 119", Reads: 1300},
 				{Tool: "read", Args: object{"path": "import/reader.go"}, Result: "func (r *reader) next() (row, error) { … }", Reads: 2800},

@@ -128,6 +128,48 @@ func (r *Runtime) SpentSince(from time.Time) int64 {
 	return all.inputCost + all.outputCost + all.readCost + all.writeCost
 }
 
+// Usage is the usage of runs.
+type Usage struct {
+	Runs                                 int
+	Input, Output, CacheRead, CacheWrite int64 // tokens
+	CostNano                             int64 // billionths of a dollar
+}
+
+// UsageBetween returns the usage of an agent's runs that ended in the given period, which includes
+// both of its ends. Like a ledger of usage, it leaves out runs that used nothing.
+func (r *Runtime) UsageBetween(agentID string, from, to time.Time) Usage {
+	type run struct {
+		used sum
+		last int64
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var u Usage
+	for _, s := range r.sessions {
+		if s.agentID != agentID {
+			continue
+		}
+		runs := map[string]*run{}
+		for _, m := range s.messages {
+			if m.role != "assistant" || m.runID == "" {
+				continue
+			}
+			of := entryAt(runs, m.runID)
+			if of.last = max(of.last, m.at); m.spent != nil {
+				of.used.add(*m.spent)
+			}
+		}
+		for _, of := range runs {
+			if t := &of.used; of.last >= from.UnixMilli() && of.last <= to.UnixMilli() && t.tokens() > 0 {
+				u.Runs++
+				u.Input, u.Output, u.CacheRead, u.CacheWrite = u.Input+t.input, u.Output+t.output, u.CacheRead+t.cacheRead, u.CacheWrite+t.cacheWrite
+				u.CostNano += t.inputCost + t.outputCost + t.readCost + t.writeCost
+			}
+		}
+	}
+	return u
+}
+
 // entryAt returns the map entry for the key k. It creates the entry if necessary.
 func entryAt[K comparable, V any](m map[K]*V, k K) *V {
 	if m[k] == nil {
