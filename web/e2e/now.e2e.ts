@@ -30,7 +30,7 @@ describe.each(sizes)('now, %s', (_, look) => {
     await settled(page)
     const sentence = (await page.getByRole('region', { name: 'Status summary' }).textContent()) ?? ''
     expect(sentence).toMatch(
-      /^(No agents active|\d+ (agents? active|runs? repeating|approvals?|questions?|jobs? failing)).*, (no|\d+) blocked tasks?, .*standup[^,]*\.$/,
+      /^(Nothing needs you|\d+ things? needs? you: [^.]+)\. (.+, )?(no|\d+) blocked tasks?, .*standup[^,]*\.$/i,
     )
     expect(await axeFaults(page)).toEqual([])
     if (look.width < 600) await page.setViewportSize({ width: 320, height: 640 })
@@ -98,10 +98,10 @@ describe('the facts', () => {
 describe('the week before', () => {
   it.each([
     ['2099-01-01T00:00:00.000Z', /^Last \w+: no data, because tracking started later$/],
-    ['2020-01-01T00:00:00.000Z', /^Last \w+: (\$[\d.]+ by \d\d:00, )?\$[\d.]+ full day$/],
+    ['2020-01-01T00:00:00.000Z', /^Last \w+: (\$[\d.]+ by \d\d:\d\d, )?\$[\d.]+ full day$/],
   ])('of a ledger that begins at %s is told as it is', async (begins, want) => {
     const { context, page, complaints } = await openPage(browser, demo.base, desktop)
-    await page.route(/\/api\/v1\/usage\?.*group=hour/, async route => {
+    await page.route(/\/api\/v1\/usage\?.*group=day/, async route => {
       const answer = await route.fetch()
       await route.fulfill({ response: answer, json: { ...(await answer.json()), ledger_begins_at: begins } })
     })
@@ -225,6 +225,54 @@ describe('the agents', () => {
   })
 })
 
+// Two pages that show different numbers for the same thing make people distrust both.
+describe('one number', () => {
+  it('of what needs me, of reviews, of blocked tasks, and of today is the same on all pages', async () => {
+    const { context, page, complaints } = await opened(desktop, '/')
+    await settled(page)
+    const sentence = page.getByRole('region', { name: 'Status summary' })
+    const inSentence = async (what: RegExp) => what.exec((await sentence.textContent()) ?? '')?.[1] ?? '0'
+    const needs = card(page, 'Needs you')
+    const shown = async () => {
+      const more = /(\d+) more in Inbox/.exec((await needs.textContent()) ?? '')?.[1] ?? '0'
+      return (await needs.getByRole('listitem').count()) + Number(more)
+    }
+    const badge = async () =>
+      (
+        await page
+          .getByRole('navigation')
+          .first()
+          .locator('.sr-only', { hasText: /needs? you/ })
+          .allTextContents()
+      )[0]?.split(' ')[0] ?? '0'
+    const needing = () => inSentence(/(\d+) things? needs? you/)
+    await expect.poll(async () => `${await needing()} ${await badge()}`).toBe(`${await shown()} ${await shown()}`)
+    const reviews = await inSentence(/(\d+) reviews?/)
+    const blocked = await inSentence(/(\d+) blocked/)
+    const total = async (query: string) =>
+      String(((await call(demo, 'GET', `/tasks?limit=100&${query}`)) as unknown[]).length)
+    expect(reviews).toBe(await total('status=review'))
+    expect(blocked).toBe(await total('blocked=true&status=backlog,todo,in_progress,review'))
+    const money = /\$\d+(\.\d\d)?/
+    const today = async () => money.exec((await card(page, 'Spend today').textContent()) ?? '')?.[0] ?? ''
+    const spent = await today()
+    await page.goto('/tasks?view=board')
+    const column = page.getByRole('region', { name: 'Review', exact: true })
+    await column.getByRole('article').first().waitFor()
+    expect(String(await column.getByRole('article').count())).toBe(reviews)
+    await page.goto('/spend?period=today')
+    // Runs may have ended meanwhile: the top bar has the same sum at any moment.
+    const bar = page.getByRole('banner').getByText(money).first()
+    const sum = page.getByRole('main').getByText(money).first()
+    await expect
+      .poll(async () => money.exec((await sum.textContent()) ?? '')?.[0])
+      .toBe(money.exec((await bar.textContent()) ?? '')?.[0])
+    expect(Number(spent.slice(1))).toBeLessThanOrEqual(Number((await bar.textContent())?.match(/\d+(\.\d\d)?/)?.[0]))
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 // A failing card must not affect the others, and unknown values must not read as zero.
 describe('without a gateway', () => {
   it('says so, leads to where it is set up, and the rest goes on', async () => {
@@ -238,7 +286,7 @@ describe('without a gateway', () => {
         await card(page, 'Needs you').getByText('Nothing needs you').waitFor()
         await card(page, 'Timeline').getByText('Nothing in the last 12 hours').waitFor()
         expect(await page.getByRole('region', { name: 'Status summary' }).textContent()).toBe(
-          'Agents unknown, no blocked tasks, no standup yet.',
+          'Nothing needs you. Agents unknown, no blocked tasks, no standup yet.',
         )
         expect(await axeFaultsPassing(page)).toEqual([])
         // The browser logs the failed request for sessions.

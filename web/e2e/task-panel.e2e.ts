@@ -182,7 +182,7 @@ describe('a title that someone else changed meanwhile', () => {
 // On a phone the fields must not push the activity away, and there must be a way back.
 describe('a task on a phone', () => {
   it('has its fields folded, and leads back to the board', async () => {
-    const { context, page, complaints } = await opened(looks['light phone'], '/tasks?view=board&task=TASK-19')
+    const { context, page, complaints } = await opened(looks['light phone'], '/tasks?view=board&task=TASK-18')
     const panel = page.locator('aside')
     const priority = panel.getByRole('combobox', { name: 'Priority' })
     await panel.getByRole('region', { name: 'Activity' }).waitFor()
@@ -190,7 +190,7 @@ describe('a task on a phone', () => {
     await panel.getByRole('button', { name: /^Details/ }).click()
     await choose(priority, 'high')
     await expect
-      .poll(async () => ((await call(demo, 'GET', '/tasks/TASK-19')) as { priority: string }).priority)
+      .poll(async () => ((await call(demo, 'GET', '/tasks/TASK-18')) as { priority: string }).priority)
       .toBe('high')
     expect(await axeFaultsPassing(page)).toEqual([])
     await panel.getByRole('button', { name: 'Close' }).click()
