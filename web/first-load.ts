@@ -18,7 +18,7 @@ export function firstLoad(): Plugin {
       handler(_, bundle) {
         const page = bundle['index.html']
         if (page?.type !== 'asset') return
-        const sizes = Array.from(String(page.source).matchAll(/(?:src|href)="\/([^"]+\.(?:js|css))"/g), found => {
+        const sizes = Array.from(String(page.source).matchAll(/(?:src|href)="\.\/([^"]+\.(?:js|css))"/g), found => {
           const file = bundle[found[1] ?? '']
           // theme.js is not part of the bundle; it has 600 bytes.
           const text = file === undefined ? '' : file.type === 'chunk' ? file.code : file.source

@@ -7,6 +7,8 @@ import { fontLicense } from './font-license.ts'
 import { sourceHash } from './source-hash.ts'
 
 export default defineConfig({
+  // Relative addresses, so that the build works below any path. web.go completes those of the page.
+  base: './',
   plugins: [react(), tailwind(), sourceHash(), compileHint(), fontLicense(), firstLoad()],
   build: {
     target: 'es2023',

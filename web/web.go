@@ -32,15 +32,16 @@ type Dashboard struct {
 	files map[string]*file // by path, such as /assets/index-1a2b.js
 }
 
-// New returns the embedded dashboard. It returns an error if the binary was built
-// without the dashboard.
-func New() (*Dashboard, error) {
+// New returns the embedded dashboard. The page loads its files from below the path base,
+// such as "/wardroom", which is empty at the root of the host. New returns an error if the
+// binary was built without the dashboard.
+func New(base string) (*Dashboard, error) {
 	d := &Dashboard{files: map[string]*file{}}
 	err := fs.WalkDir(dist, "dist", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		d.files[strings.TrimPrefix(name, "dist")] = newFile(name)
+		d.files[strings.TrimPrefix(name, "dist")] = newFile(name, base)
 		return nil
 	})
 	if err != nil {
@@ -102,13 +103,23 @@ type forms struct {
 }
 
 // newFile returns the file with the given name, such as dist/index.html, in the embedded build.
-func newFile(name string) *file {
+//
+// In the page, it replaces the relative addresses of the build by those below base, because the page
+// is also served at deep paths such as /tasks/TASK-1. All other files are the same below every path:
+// they refer to each other relative to themselves.
+func newFile(name, base string) *file {
 	at := strings.TrimPrefix(name, "dist")
 	f := &file{
 		kind: kinds[path.Ext(at)], page: at == index,
 		body: func() ([]byte, error) { return dist.ReadFile(name) },
 		// The browser may cache the file, but must revalidate it.
 		cache: "no-cache",
+	}
+	if f.page {
+		f.body = func() ([]byte, error) {
+			body, err := dist.ReadFile(name)
+			return bytes.ReplaceAll(body, []byte(`="./`), []byte(`="`+base+"/")), err
+		}
 	}
 	switch {
 	case strings.HasPrefix(at, "/assets/"): // the names contain a hash of the content

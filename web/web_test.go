@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,7 +22,7 @@ import (
 
 func open(t *testing.T) *dashboard.Dashboard {
 	t.Helper()
-	d, err := dashboard.New()
+	d, err := dashboard.New("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +71,26 @@ func TestDistIsOfTheseSources(t *testing.T) {
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); got != strings.TrimSpace(string(built)) {
 		t.Errorf("dist was built from other sources (%s, want %s): run `make web` and commit the result", built, got)
+	}
+}
+
+// Below a path, every file that the page names must be below it, at any depth of the page's own path.
+func TestPageBelowPath(t *testing.T) {
+	d, err := dashboard.New("/wardroom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	html := get(t, d.ServePage, http.MethodGet, "/tasks/TASK-1").Body.String()
+	for _, part := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(html, -1) {
+		file, below := strings.CutPrefix(part[1], "/wardroom/")
+		if !below {
+			t.Errorf("the page names %s", part[1])
+			continue
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/"+file, nil)
+		if !d.ServeFile(httptest.NewRecorder(), r) {
+			t.Errorf("there is no file %s", file)
+		}
 	}
 }
 
@@ -191,7 +212,7 @@ func TestFont(t *testing.T) {
 		t.Fatal("the page has no style sheet")
 	}
 	css := get(t, serve, http.MethodGet, styles[1]).Body.String()
-	if faces := strings.Count(css, "@font-face"); faces != 1 || !strings.Contains(css, preload[1]) || !strings.Contains(css, "font-display:optional") {
+	if faces := strings.Count(css, "@font-face"); faces != 1 || !strings.Contains(css, path.Base(preload[1])) || !strings.Contains(css, "font-display:optional") {
 		t.Errorf("%s has %d fonts, want 1: the preloaded one, optional", styles[1], faces)
 	}
 	license := slices.IndexFunc(d.Paths(), func(p string) bool { return strings.HasPrefix(p, "/assets/inter-OFL-") })

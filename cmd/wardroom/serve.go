@@ -61,7 +61,7 @@ func releaseMemory(ctx context.Context) {
 // showSetup explains on the terminal how to create the owner account. It writes nothing to the log,
 // because other people may read the log.
 func (t terminal) showSetup(o app.SetupOffer) {
-	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Address, o.Token, o.Token, o.Address, o.Token)
+	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Page, o.Token, o.Token, o.Address, o.Token)
 }
 
 // setup explains how to create the owner account without leaking the token into logs,

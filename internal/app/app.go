@@ -334,7 +334,7 @@ func (a *App) mount() error {
 	}
 	a.API = web.New(web.Options{
 		Title: "Wardroom", Version: Version, Log: a.log, Authenticate: a.Accounts.Authenticate, Now: a.opts.Now,
-		CORSOrigin: a.cfg.CORSOrigin, TrustedProxies: a.cfg.TrustedProxies, Observe: observe,
+		CORSOrigin: a.cfg.CORSOrigin, TrustedProxies: a.cfg.TrustedProxies, BasePath: a.cfg.BasePath(), Observe: observe,
 		Away:        func(err error) bool { return a.outage.notice("requests", err) },
 		Description: "The operations service for a team of AI agents: a task board, daily standups, and the agents, sessions and spend of the agent runtime.",
 	})
@@ -438,7 +438,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	if a.opts.OnSetup != nil {
 		g.Go(func() error {
 			offerSetup(inner, a.Accounts.OfferSetup, a.opts.Now, a.log, func(token string, until time.Time) {
-				a.opts.OnSetup(SetupOffer{Address: addressOn(ln), Token: token, Until: until})
+				a.opts.OnSetup(SetupOffer{Address: addressOn(ln), Page: cmp.Or(a.cfg.PublicURL, addressOn(ln)), Token: token, Until: until})
 			})
 			return nil
 		})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"wardroom/internal/app"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 )
@@ -40,6 +41,35 @@ func TestDashboardElsewhere(t *testing.T) {
 	owner.patch(path, map[string]string{"title": "Changed"}).want(http.StatusOK)
 	if got := owner.send(http.MethodGet, path, nil, "If-None-Match", tag).want(http.StatusOK).header.Get("ETag"); got == tag {
 		t.Errorf("another title has the ETag %s as well", got)
+	}
+}
+
+// Below the path of PUBLIC_URL, a proxy may remove that path or not: pages, files, and the API are found, and the link
+// that creates the owner leads to them.
+func TestDashboardBelowPath(t *testing.T) {
+	t.Parallel()
+	const public = "https://ops.example.com/wardroom"
+	h := newHouse(t, db.SQLite, func(r *config.Raw) {
+		r.PublicURL, r.BootstrapOwnerEmail, r.BootstrapOwnerPassword = public, "", ""
+	})
+	offers := make(chan app.SetupOffer, 1)
+	h.onSetup = func(o app.SetupOffer) { offers <- o }
+	s := h.start()
+	if offer := <-offers; offer.Page != public || offer.Address != s.base {
+		t.Errorf("the setup is at %s and %s", offer.Page, offer.Address)
+	}
+	for _, before := range []string{"/wardroom", ""} {
+		for _, place := range []string{"/", "/tasks/TASK-1"} {
+			page := s.anonymous().send(http.MethodGet, before+place, nil, "Accept", "text/html").want(http.StatusOK)
+			parts := regexp.MustCompile(`(?:src|href)="(/wardroom/[^"]+)"`).FindAllStringSubmatch(string(page.body), -1)
+			if len(parts) < 3 {
+				t.Fatalf("%s names %d scripts and styles: %s", before+place, len(parts), page.body)
+			}
+			for _, part := range parts {
+				s.anonymous().get(before + strings.TrimPrefix(part[1], "/wardroom")).want(http.StatusOK)
+			}
+		}
+		s.anonymous().get(before + "/api/v1/config").want(http.StatusOK)
 	}
 }
 

@@ -75,7 +75,7 @@ func (a *App) handleWarnings(context.Context, *struct{}) (*struct{ Body Warnings
 // mountDashboard adds the routes for the dashboard. Its page is served at / and at
 // every path that has no other route; its files have routes of their own.
 func (a *App) mountDashboard() error {
-	d, err := dashboard.New()
+	d, err := dashboard.New(a.cfg.BasePath())
 	if err != nil {
 		return err
 	}

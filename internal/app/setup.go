@@ -12,6 +12,7 @@ import (
 // account.
 type SetupOffer struct {
 	Address string // URL of Wardroom as seen from its machine, such as http://127.0.0.1:3000
+	Page    string // URL at which people open the dashboard: PUBLIC_URL, else Address
 	Token   string // creates the owner account; must not be logged
 	Until   time.Time
 }

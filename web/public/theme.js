@@ -3,7 +3,10 @@
 ;(() => {
   let chosen = 'system'
   try {
-    chosen = JSON.parse(localStorage.getItem('wardroom.view') ?? '{}').theme ?? 'system'
+    // Below a path, such as /wardroom, the name has that path. src/app/base.ts does the same.
+    const base = new URL('.', document.currentScript.src).pathname.slice(0, -1)
+    const name = base ? `wardroom.view ${base}` : 'wardroom.view'
+    chosen = JSON.parse(localStorage.getItem(name) ?? '{}').theme ?? 'system'
   } catch {
     // Storage is blocked or damaged: use the system's theme.
   }

@@ -41,7 +41,7 @@ type Raw struct {
 	Port     string `name:"port" env:"PORT" default:"3000" group:"Server" help:"Port to listen on. 0 picks a free port."`
 	Timezone string `name:"timezone" env:"TIMEZONE" default:"UTC" group:"Server" help:"IANA time zone that defines when a day begins and ends, such as Europe/Lisbon."`
 
-	PublicURL string `name:"public-url" env:"PUBLIC_URL" group:"Server" help:"URL at which agents call Wardroom, such as https://ops.example.com. If empty, Wardroom uses the URL given when a standup is scheduled, or its own listen address if the gateway runs on the same machine."`
+	PublicURL string `name:"public-url" env:"PUBLIC_URL" group:"Server" help:"URL at which people and agents reach Wardroom, such as https://ops.example.com. With a path, such as https://ops.example.com/wardroom, Wardroom works below that path, whether or not the proxy removes it. If empty, agents use the URL given when a standup is scheduled, or Wardroom's own listen address if the gateway runs on the same machine."`
 
 	CORSOrigin string `name:"cors-origin" env:"CORS_ORIGIN" group:"Server" help:"Origin of a dashboard on another host that may call the API from a browser, such as https://ops.example.com. * allows all origins and is rejected in production. Empty allows none."`
 
@@ -112,7 +112,7 @@ type Config struct {
 	Port     int    // 0 picks a free port
 	Timezone *time.Location
 
-	PublicURL      string         // http or https, without a trailing slash; may be empty
+	PublicURL      string         // http or https, without a trailing slash; may be empty; see BasePath
 	CORSOrigin     string         // in the form that browsers send, "*" (never in production), or empty
 	TrustedProxies []netip.Prefix // masked; IPv4 addresses are never in IPv6-mapped form
 	MetricsAddr    string         // host:port, or empty

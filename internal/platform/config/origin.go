@@ -3,11 +3,12 @@ package config
 import (
 	"net"
 	"net/url"
+	"path"
 	"strings"
 )
 
-// public validates the URL at which agents call Wardroom. It rejects characters that
-// a shell interprets, because agents paste the URL into shell commands.
+// public validates the URL of Wardroom. It rejects characters that a shell interprets,
+// because agents paste the URL into shell commands.
 func (k *checker) public(name, s string) string {
 	v := strings.TrimRight(strings.TrimSpace(s), "/")
 	if v == "" {
@@ -20,8 +21,31 @@ func (k *checker) public(name, s string) string {
 		k.reject(name, "is not a valid URL: set it to one such as https://ops.example.com (http or https, no user, no query)")
 		return ""
 	}
-	return strings.TrimSuffix(v, "/api/v1")
+	v = strings.TrimSuffix(v, "/api/v1")
+	switch at := basePath(v); {
+	case at != "" && path.Clean(at) != at:
+		// The dashboard's page refers to its files below this path. After //, a browser expects a host.
+		k.reject(name, "has a path with an empty segment, . or ..: set it to one such as https://ops.example.com/wardroom")
+		return ""
+	case at == "/api" || at == "/assets":
+		k.reject(name, "ends in %s, which is also the beginning of Wardroom's own paths: use another path, such as /wardroom", at)
+		return ""
+	}
+	return v
 }
+
+// basePath returns the path of a public URL, such as "/wardroom". It is empty for the root.
+func basePath(public string) string {
+	u, err := url.Parse(public)
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}
+
+// BasePath returns the path below which a proxy serves Wardroom, such as "/wardroom". It is empty
+// if Wardroom is at the root of its host.
+func (c Config) BasePath() string { return basePath(c.PublicURL) }
 
 // addressLetters lists the characters allowed in a public URL. It excludes characters
 // that need escaping. It also excludes @ and ?, so that the URL cannot contain a user

@@ -39,3 +39,34 @@ func TestCORSOrigin(t *testing.T) {
 		t.Errorf("in production: %q, %v", c.CORSOrigin, err)
 	}
 }
+
+// Below a path of the public URL, everything that Wardroom says and serves depends on that path, so a path that would
+// lead elsewhere stops the start.
+func TestBasePath(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"":                                      "",
+		"https://ops.example.com":               "",
+		"https://ops.example.com/":              "",
+		"https://ops.example.com/api/v1/":       "",
+		"https://ops.example.com/wardroom/":     "/wardroom",
+		"https://ops.example.com/a/b":           "/a/b",
+		"https://ops.example.com/a/api/v1":      "/a",
+		"https://ops.example.com//evil.example": "PUBLIC_URL has a path",
+		"https://ops.example.com/a/../b":        "PUBLIC_URL has a path",
+		"https://ops.example.com/a//b":          "PUBLIC_URL has a path",
+		"https://ops.example.com/api":           "PUBLIC_URL ends in /api",
+		"https://ops.example.com/assets/":       "PUBLIC_URL ends in /assets",
+	} {
+		raw := good()
+		raw.PublicURL = url
+		c, _, err := raw.Check()
+		got := c.BasePath()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%s is at %q, want %q", url, got, want)
+		}
+	}
+}

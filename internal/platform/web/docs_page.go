@@ -127,7 +127,7 @@ func (a *API) docsView() docsView {
 	doc := a.huma.OpenAPI()
 	v := docsView{
 		Title: doc.Info.Title, Version: doc.Info.Version, About: paragraphs(doc.Info.Description),
-		Prefix: Prefix,
+		Prefix: a.opts.BasePath + Prefix,
 		Style:  template.CSS(docsCSS), //nolint:gosec // G203: our own embedded file
 	}
 	groups := map[string]*docsGroup{}

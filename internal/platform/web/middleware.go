@@ -348,6 +348,7 @@ func (w *responder) WriteHeader(status int) {
 	}
 	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
+		w.x.api.addBase(w.Header())
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -358,6 +359,7 @@ func (w *responder) Write(b []byte) (int, error) {
 	}
 	if w.status == 0 {
 		w.status = http.StatusOK
+		w.x.api.addBase(w.Header())
 	}
 	return w.ResponseWriter.Write(b)
 }

@@ -36,8 +36,8 @@ type Problem struct {
 const docsPath = "/api/docs"
 
 // typeOf returns the type of a problem: the URL path of the code's documentation. It
-// contains no host, so it is the same in every installation.
-func typeOf(code string) string { return docsPath + "#" + code }
+// contains no host, because the external host name is unknown behind a proxy.
+func (a *API) typeOf(code string) string { return a.opts.BasePath + docsPath + "#" + code }
 
 // The faults that this package returns.
 var (
@@ -168,8 +168,8 @@ func (x *exchange) fail(err error) {
 func (x *exchange) problem(f *fault.Error, status int) ([]byte, error) {
 	var buf bytes.Buffer
 	p := Problem{
-		Type: typeOf(f.Code), Title: f.Title, Status: status, Detail: f.Detail,
-		Instance: x.r.URL.EscapedPath(), Code: f.Code, RequestID: x.id, Errors: f.Fields,
+		Type: x.api.typeOf(f.Code), Title: f.Title, Status: status, Detail: f.Detail,
+		Instance: x.api.opts.BasePath + x.r.URL.EscapedPath(), Code: f.Code, RequestID: x.id, Errors: f.Fields,
 	}
 	if err := marshal(&buf, p); err != nil {
 		return nil, err

@@ -51,6 +51,10 @@ type Options struct {
 	// TrustedProxies are the proxies whose X-Forwarded-For header is used; see
 	// ClientAddress. IPv4 prefixes must not be in the IPv4-mapped IPv6 form.
 	TrustedProxies []netip.Prefix
+	// BasePath is the path below which browsers and clients see Wardroom behind a proxy, such as
+	// "/wardroom", without a slash at its end. Requests may have it or not, because some proxies
+	// remove it. Empty means that Wardroom is at the root of its host.
+	BasePath string
 	// Away is called with each error that is not a *fault.Error. It reports whether the error
 	// means that the database is unavailable, and logs the outage. When it returns true, the
 	// API responds to the request with 503 and logs the request at debug level.
@@ -424,7 +428,7 @@ func (a *API) Raw(pattern string, p actor.Permission, h http.Handler, opts ...Op
 // Handler returns a handler that serves all declared routes.
 func (a *API) Handler() http.Handler {
 	routes := a.withCORS(a.mux)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, routes) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(w, a.withoutBase(r), routes) })
 }
 
 // InFlight returns the number of requests in progress.

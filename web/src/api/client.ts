@@ -1,4 +1,5 @@
 import createClient, { type Middleware } from 'openapi-fetch'
+import { base } from '../app/base'
 import { hear } from '../app/clock'
 import { session } from '../app/session'
 import { Problem, readProblem, signedOut, unreachable } from './problem'
@@ -64,7 +65,7 @@ const usual: Middleware = {
 
 /** The API client. Calls return data or throw a Problem. Pass `signal` to cancel one. */
 export const api = createClient<paths>({
-  baseUrl: typeof location === 'undefined' ? 'http://localhost' : location.origin,
+  baseUrl: (typeof location === 'undefined' ? 'http://localhost' : location.origin) + base,
   // Looked up on each call, so that tests can replace it.
   fetch: request => fetch(request),
   querySerializer: { array: { style: 'form', explode: false } },

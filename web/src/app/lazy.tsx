@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router'
 import { type ReactNode, Suspense, useEffect, useState } from 'react'
+import { base } from './base'
 import { cache } from './cache'
 import { idle } from './idle'
 import { useLineState } from './live'
@@ -35,7 +36,7 @@ let begun = false
  */
 async function reach(): Promise<void> {
   if (!begun) return
-  const answer = await fetch('/theme.js', { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(10_000) })
+  const answer = await fetch(`${base}/theme.js`, { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(10_000) })
   // A proxy answered instead of the server.
   if (answer.status >= 500) throw new Error(`the server answered ${answer.status}`)
 }

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
+import { home } from './base'
 
-const script = /src="(\/assets\/[^"]+\.js)"/
+const script = /src="((?:\/[^"]*)?\/assets\/[^"]+\.js)"/
 const watchers = new Set<() => void>()
 let fresh = false
 
@@ -9,7 +10,7 @@ export async function checkBuild(): Promise<void> {
   const ours = document.querySelector('script[type="module"][src]')?.getAttribute('src')
   if (fresh || !ours) return
   try {
-    const answer = await fetch('/', { headers: { Accept: 'text/html' }, cache: 'no-store' })
+    const answer = await fetch(`${home}/`, { headers: { Accept: 'text/html' }, cache: 'no-store' })
     const theirs = answer.ok ? script.exec(await answer.text())?.[1] : undefined
     if (!theirs || theirs === ours) return
     fresh = true

@@ -12,6 +12,7 @@ import { spendRoute } from '../spend/route'
 import { standupRoute, standupsRoute } from '../standups/route'
 import { taskRoute, tasksRoute } from '../tasks/route'
 import { welcomeRoute } from '../welcome/route'
+import { home } from './base'
 import { frameRoute, rootRoute, unknownRoute } from './rootRoutes'
 import { startScroll } from './scroll'
 
@@ -42,6 +43,7 @@ const tree = rootRoute.addChildren([
 
 export const router = createRouter({
   routeTree: tree,
+  basepath: home || '/',
   // Readable search parameters, such as ?status=todo,review, instead of JSON.
   parseSearch: text => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: search => {

@@ -1,7 +1,9 @@
+import { base, storedName } from './base'
+
 /** Why the user is no longer signed in. */
 export type Ended = 'signed_out' | 'expired' | 'deactivated'
 
-const name = 'wardroom.token'
+const name = storedName('wardroom.token')
 let token: string | null = read()
 let ended: Ended | null = null
 const watchers = new Set<() => void>()
@@ -53,7 +55,7 @@ export const session = {
     if (was === null) return
     const headers = { Authorization: `Bearer ${was}` }
     // Offline, the token works until it expires; nothing here has it any longer.
-    fetch('/api/v1/auth/me/sessions/current', { method: 'DELETE', headers, keepalive: true }).catch(() => undefined)
+    fetch(`${base}/api/v1/auth/me/sessions/current`, { method: 'DELETE', headers, keepalive: true }).catch(() => undefined)
   },
   /** Ends the sign-in after the server rejected its token. A token that was already replaced is ignored. */
   refused: (which: string | null, code: string): void => {

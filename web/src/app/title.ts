@@ -1,5 +1,6 @@
 import { useEffect } from 'react'
 import { texts } from '../texts'
+import { pageHere } from './base'
 import { noteVisit } from './recent'
 
 /** Sets the title of the tab: the name of a thing, if the page shows one, and of its place. */
@@ -8,6 +9,6 @@ export function useTitle(...parts: (string | undefined)[]): void {
   const thing = parts.length > 1 ? parts[0] : undefined
   useEffect(() => {
     document.title = title
-    if (thing) noteVisit(thing, location.pathname + location.search)
+    if (thing) noteVisit(thing, pageHere())
   }, [title, thing])
 }

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { storedName } from './base'
 
 /** Display preferences. Besides the token, the only data stored on this machine. */
 export interface View {
@@ -21,7 +22,7 @@ export interface SavedView {
   search: string
 }
 
-const name = 'wardroom.view'
+const name = storedName('wardroom.view')
 const usual: View = { theme: 'system', tasks: 'board', keys: true, firstSteps: true, saved: [], limits: {} }
 const watchers = new Set<() => void>()
 let current: View = read()

@@ -1,4 +1,5 @@
 import { Link, useLocation, useNavigate } from '@tanstack/react-router'
+import { base } from '../app/base'
 import { groups, type Place, places } from '../app/places'
 import { texts } from '../texts'
 import { Icon } from '../ui/Icon'
@@ -22,7 +23,7 @@ export function Sidebar() {
       className="hidden w-12 shrink-0 flex-col overflow-y-auto border-line border-r bg-panel px-1.5 py-2 md:flex lg:w-44"
     >
       <p className="mb-2 flex h-8 items-center gap-2 px-2 font-semibold">
-        <img alt="" className="size-5" src="/favicon.svg" />
+        <img alt="" className="size-5" src={`${base}/favicon.svg`} />
         <span className="hidden lg:inline">{words.name}</span>
       </p>
       {groups.map(group => (

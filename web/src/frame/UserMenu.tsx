@@ -1,3 +1,4 @@
+import { base } from '../app/base'
 import { useMe } from '../app/queries'
 import { session } from '../app/session'
 import { setView, useView, type View } from '../app/view'
@@ -38,7 +39,7 @@ export function UserMenu({ onKeys }: { onKeys: () => void }) {
               id: 'docs',
               label: words.apiDocs,
               icon: 'link',
-              onSelect: () => window.open('/api/docs', '_blank', 'noopener'),
+              onSelect: () => window.open(`${base}/api/docs`, '_blank', 'noopener'),
             },
           ],
         },

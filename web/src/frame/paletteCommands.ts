@@ -4,6 +4,7 @@ import { useMemo } from 'react'
 import { useApprove } from '../acting/useApprove'
 import { teamsQuery } from '../agents/queries'
 import type { Schemas } from '../api/client'
+import { home, pageHere } from '../app/base'
 import { places } from '../app/places'
 import { leads, queries, useMe } from '../app/queries'
 import { recentVisits } from '../app/recent'
@@ -27,7 +28,7 @@ export function useRecent(): Entry[] {
   return useMemo(
     () =>
       recentVisits()
-        .filter(v => v.href !== location.pathname + location.search)
+        .filter(v => v.href !== pageHere())
         .map(({ title, href }) => {
           const task = cache.getQueryData<Schemas['Task']>(oneQuery(title).queryKey)
           return {
@@ -36,7 +37,7 @@ export function useRecent(): Entry[] {
             icon: places.findLast(p => href.startsWith(p.path))?.icon ?? 'clock',
             label: task?.title ?? title,
             ...(task ? { hint: task.key } : {}),
-            run: () => history.push(href),
+            run: () => history.push(home + href),
           }
         }),
     [cache, history],

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react'
+import { base } from '../app/base'
 import { texts } from '../texts'
 import { login as loginWords } from '../texts/login'
 import { IconButton } from '../ui/Button'
@@ -9,7 +10,7 @@ export function Card({ title, children }: { title: string; children: ReactNode }
   return (
     <main className="flex min-h-full flex-col items-center gap-6 bg-panel px-3 py-8 md:py-[10vh]">
       <div className="flex flex-col items-center gap-1 text-center">
-        <img alt="" className="mb-2 size-11" src="/favicon.svg" />
+        <img alt="" className="mb-2 size-11" src={`${base}/favicon.svg`} />
         <p className="font-semibold text-2xl leading-tight tracking-tight">{texts.app.name}</p>
         <p className="text-soft">{loginWords.tagline}</p>
       </div>

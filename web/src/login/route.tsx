@@ -1,4 +1,5 @@
 import { createRoute, redirect } from '@tanstack/react-router'
+import { home } from '../app/base'
 import { lazyPage } from '../app/lazy'
 import { rootRoute } from '../app/rootRoutes'
 import { params } from '../app/searchParams'
@@ -9,7 +10,7 @@ import { safeReturnPath } from './returnPath'
 const leadOn = {
   validateSearch: (s: Record<string, unknown>) => params({ back: safeReturnPath(s.back) }),
   beforeLoad: ({ search }: { search: { back?: string | undefined } }) => {
-    if (session.token() !== null) throw redirect({ href: safeReturnPath(search.back) ?? '/', replace: true })
+    if (session.token() !== null) throw redirect({ href: home + (safeReturnPath(search.back) ?? '/'), replace: true })
   },
 }
 

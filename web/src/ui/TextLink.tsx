@@ -1,7 +1,8 @@
 import { useRouter } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { home } from '../app/base'
 
-/** A client-side link to an address given as a string. */
+/** A client-side link to a page, given as a path such as `/tasks?task=TASK-1`. */
 export function TextLink({
   href,
   className = 'text-accent hover:underline',
@@ -19,11 +20,11 @@ export function TextLink({
     <a
       {...rest}
       className={className}
-      href={href}
+      href={home + href}
       onClick={e => {
         if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return
         e.preventDefault()
-        router.history.push(href)
+        router.history.push(home + href)
       }}
     >
       {children}

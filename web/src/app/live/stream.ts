@@ -1,4 +1,5 @@
 import { type Frame, SseParser } from '../../api/sse'
+import { base } from '../base'
 
 /** State of the stream. `heardAt` is when the last data arrived, in ms; null before that. */
 export interface Line {
@@ -117,7 +118,7 @@ export class LiveStream {
       const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'text/event-stream' })
       if (this.lastId) headers.set('Last-Event-ID', this.lastId)
       const followed = (this.out.sessions?.() ?? []).map(encodeURIComponent).join(',')
-      const where = `/api/v1/events${followed && `?session=${followed}`}`
+      const where = `${base}/api/v1/events${followed && `?session=${followed}`}`
       const answer = await this.out.fetch(where, { headers, signal: control.signal, cache: 'no-store' })
       clearTimeout(limit)
       if (!mine()) return
