@@ -99,7 +99,7 @@ func TestAgentCommands(t *testing.T) {
 	}
 	t.Setenv("WARDROOM_API_KEY", cto)
 	command(t, "", "task", "list", "--url", "http://user:"+password+"@127.0.0.1").ends(2, "without a password")
-	command(t, "", "task", "list", "--url", "http://127.0.0.1:9").ends(6, "could not reach Wardroom at http://127.0.0.1:9", "connection refused", "Start it")
+	command(t, "", "task", "list", "--url", "http://127.0.0.1:9").ends(6, "could not reach Wardroom at http://127.0.0.1:9: ", "connection refused", "Start it")
 }
 
 // A command repeats a request whose response was lost, with the same Idempotency-Key. It never follows a redirect,
@@ -119,6 +119,9 @@ func TestAgentCommandsOnBadNetworks(t *testing.T) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		case strings.HasPrefix(path, "/other/"):
 			_, _ = w.Write([]byte("<html>Welcome</html>"))
+		case strings.HasPrefix(path, "/guarded/"): // a proxy with a sign-in of its own
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusUnauthorized)
 		case strings.HasPrefix(path, "/busy/"):
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case len(keys) == 1:
@@ -143,9 +146,12 @@ func TestAgentCommandsOnBadNetworks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		want     string
 		requests int
-	}{"moved": {"status 307", 1}, "other": {"does not answer like Wardroom", 1}, "busy": {"status 503", attempts}} {
+	}{"moved": {"status 307", 1}, "other": {"does not answer like Wardroom", 1}, "guarded": {"past any proxy", 1}, "busy": {"status 503", attempts}} {
 		keys = nil
-		command(t, "", "task", "list", "--url", server.URL+"/"+name).ends(exitUnavailable, tt.want)
+		o := command(t, "", "task", "list", "--url", server.URL+"/"+name).ends(exitUnavailable, tt.want, server.URL+"/"+name+" ")
+		if strings.Contains(o.err, "WARDROOM_KEY") {
+			t.Errorf("%s: it blames the key: %s", name, o.err)
+		}
 		if len(keys) != tt.requests || path != "/"+name+"/api/v1/tasks" {
 			t.Errorf("%s: %d requests, the last to %s", name, len(keys), path)
 		}

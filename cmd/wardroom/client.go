@@ -151,13 +151,12 @@ func send(ctx context.Context, u *url.URL, key string, r call, body []byte) (got
 	if err != nil {
 		return answer{}, true, unreachable(u, err)
 	}
+	own := strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json")
 	switch {
-	case res.StatusCode >= 500:
-		return answer{}, true, problem(res.StatusCode, text)
-	case res.StatusCode >= 400:
-		return answer{}, false, problem(res.StatusCode, text)
+	case res.StatusCode >= 400 && own:
+		return answer{}, res.StatusCode >= 500, problem(res.StatusCode, text)
 	case res.StatusCode >= 300 || len(text) > 0 && !json.Valid(text):
-		return answer{}, false, withStatus(exitUnavailable, "%s://%s does not answer like Wardroom (status %d). Set WARDROOM_URL to Wardroom's address", u.Scheme, u.Host, res.StatusCode)
+		return answer{}, res.StatusCode >= 500, foreign(u, res.StatusCode)
 	}
 	return answer{text, res.Header.Get("Idempotency-Replayed") == "true"}, false, nil
 }
@@ -171,6 +170,18 @@ func unreachable(u *url.URL, err error) error {
 			u.Scheme, u.Host, via.Host, strings.ToUpper(u.Scheme), err, u.Hostname())
 	}
 	return withStatus(exitUnavailable, "could not reach Wardroom at %s://%s: %w. Start it, or set WARDROOM_URL to its address", u.Scheme, u.Host, err)
+}
+
+// foreign returns the error for a response that is not Wardroom's, such as that of a proxy. It says nothing about
+// the key or the caller's role.
+func foreign(u *url.URL, status int) error {
+	return withStatus(exitUnavailable, "%s does not answer like Wardroom (status %d). Set WARDROOM_URL to Wardroom's address, past any proxy that asks for a sign-in", place(u), status)
+}
+
+// place returns the address of Wardroom that leads to the URL of a call.
+func place(u *url.URL) string {
+	path, _, _ := strings.Cut(u.Path, "api/v1/")
+	return u.Scheme + "://" + u.Host + strings.TrimSuffix(path, "/")
 }
 
 // advice says what to do about an error of the API that the response itself does not explain.

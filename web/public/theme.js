@@ -1,6 +1,14 @@
 // Runs before the first paint, so that a dark screen doesn't flash white. A separate file, because the content security
 // policy forbids inline scripts. src/app/view.ts writes the setting.
 ;(() => {
+  // With a proxy's password in the address, scripts would be loaded twice, under addresses with and without it, and
+  // requests would be forbidden. The browser has remembered the password, so the address doesn't need it.
+  const here = new URL(document.baseURI)
+  if (here.username || here.password) {
+    here.username = here.password = ''
+    location.replace(here)
+    return
+  }
   let chosen = 'system'
   try {
     // Below a path, such as /wardroom, the name has that path. src/app/base.ts does the same.

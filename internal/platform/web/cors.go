@@ -26,7 +26,7 @@ func (a *API) withCORS(next http.Handler) http.Handler {
 		AllowedOrigins: []string{a.opts.CORSOrigin},
 		AllowedMethods: a.methods(),
 		AllowedHeaders: []string{
-			"Authorization", "Content-Type", onceHeader, "If-Match", "If-None-Match", "Last-Event-ID", "Prefer",
+			"Authorization", tokenHeader, "Content-Type", onceHeader, "If-Match", "If-None-Match", "Last-Event-ID", "Prefer",
 		},
 		ExposedHeaders: []string{
 			"ETag", replayedHeader, "Link", "Location", "Retry-After", "X-As-Of", "X-Away", "X-Left-Out", "X-Request-Id", "X-Total-Count",

@@ -68,7 +68,7 @@ func TestCORS(t *testing.T) {
 			}
 		}
 		for _, method := range []string{"GET", "HEAD", "POST", "PATCH", "DELETE"} {
-			w := s.preflight(t, dashboard, method, "Authorization", "Content-Type", "If-Match", "If-None-Match", "Prefer", "Idempotency-Key", "Last-Event-ID")
+			w := s.preflight(t, dashboard, method, "Authorization", "X-Wardroom-Token", "Content-Type", "If-Match", "If-None-Match", "Prefer", "Idempotency-Key", "Last-Event-ID")
 			h := w.Header()
 			if w.Code != http.StatusNoContent || h.Get("Access-Control-Allow-Origin") != answered || h.Get("Access-Control-Allow-Methods") != method ||
 				!strings.Contains(h.Get("Access-Control-Allow-Headers"), "last-event-id") || h.Get("Access-Control-Max-Age") != "600" ||

@@ -284,7 +284,7 @@ func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 
 // authenticate returns the caller. It returns an error if the caller lacks the
 // route's permission.
 func (x *exchange) authenticate(ctx context.Context) (actor.Actor, error) {
-	token, ok := bearer(x.r.Header.Get("Authorization"))
+	token, ok := tokenOf(x.r.Header)
 	if !ok {
 		return actor.Actor{}, errSignIn
 	}
@@ -306,9 +306,19 @@ func (x *exchange) authenticate(ctx context.Context) (actor.Actor, error) {
 	return caller, nil
 }
 
-// bearer returns the token from an Authorization header.
-func bearer(header string) (token string, ok bool) {
-	scheme, token, _ := strings.Cut(header, " ")
+// tokenHeader carries the caller's token where the Authorization header belongs to a proxy, as with
+// HTTP Basic authentication. As with a bearer token, no page of another origin can make a browser
+// send it, so it needs no protection from cross-site requests.
+const tokenHeader = "X-Wardroom-Token"
+
+// tokenOf returns the caller's token. If the request has tokenHeader, the Authorization header is
+// ignored.
+func tokenOf(h http.Header) (token string, ok bool) {
+	if own := h.Values(tokenHeader); len(own) > 0 {
+		token = strings.TrimSpace(own[0])
+		return token, len(own) == 1 && token != ""
+	}
+	scheme, token, _ := strings.Cut(h.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
 	return token, strings.EqualFold(scheme, "Bearer") && token != ""
 }

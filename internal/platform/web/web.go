@@ -160,7 +160,7 @@ func (a *API) config() huma.Config {
 				Schemas:   huma.NewMapRegistry("#/components/schemas/", a.namer.name),
 				Responses: map[string]*huma.Response{},
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"bearer": {Type: "http", Scheme: "bearer", Description: "A token from the login, or an API key."},
+					"bearer": {Type: "http", Scheme: "bearer", Description: "A token from the login, or an API key. Behind a proxy that uses the Authorization header itself, send it in " + tokenHeader + " instead, without the word Bearer."},
 				},
 			},
 		},

@@ -62,6 +62,24 @@ func TestAuthenticate(t *testing.T) {
 			}
 		})
 	}
+	// The browser fills in the Authorization header itself where a proxy asks for a password.
+	for _, tt := range []struct {
+		name, authorization, own string
+		status                   int
+	}{
+		{"takes the token in a header of its own", "", "owner", 200},
+		{"beside the credentials for a proxy", "Basic b3duZXI6eA==", "owner", 200},
+		{"beside the bearer token of a proxy", "Bearer of-the-proxy", "owner", 200},
+		{"prefers its own header", "Bearer owner", "stolen", 401},
+		{"refuses a blank header of its own", "Bearer owner", " ", 401},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newToys(t).ask(t, "GET", "/api/v1/toys/7", "", "Authorization", tt.authorization, "X-Wardroom-Token", tt.own)
+			if w.Code != tt.status {
+				t.Errorf("got %d", w.Code)
+			}
+		})
+	}
 	t.Run("says which roles may", func(t *testing.T) {
 		w := newToys(t).ask(t, "DELETE", "/api/v1/toys/7", "", "Authorization", "Bearer agent")
 		p := problem(t, w)

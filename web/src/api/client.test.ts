@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { now } from '../app/clock'
 import { session } from '../app/session'
 import { api, ifMatch, nextCursor, take, takePage } from './client'
-import { Problem } from './problem'
+import { asProblem, Problem } from './problem'
 
 const asked: Request[] = []
 
@@ -25,7 +25,9 @@ describe('the client', () => {
     answer(200, {})
     await take(api.GET('/api/v1/auth/me'))
     await take(api.GET('/api/v1/config'))
-    expect(asked.map(r => r.headers.get('Authorization'))).toEqual(['Bearer the-token', null])
+    expect(asked.map(r => r.headers.get('X-Wardroom-Token'))).toEqual(['the-token', null])
+    // The browser fills it in where a proxy asks for a password.
+    expect(asked.map(r => r.headers.get('Authorization'))).toEqual([null, null])
   })
 
   it('learns from answers what time it is, but nothing from the way that they take', async () => {
@@ -143,6 +145,28 @@ describe('the client', () => {
       async () => new Response('<h1>Bad gateway</h1>', { status: 502, headers: { 'Content-Type': 'text/html' } }),
     )
     expect(await take(api.GET('/api/v1/auth/me')).catch(e => e)).toMatchObject({ code: 'strange_answer', status: 502 })
+  })
+
+  // What a proxy answers must neither end the sign-in nor read as Wardroom's own answer.
+  it.each([
+    ['refuses', 401, 'text/html', '<h1>Sign in</h1>', 'HTTP 401 with a web page'],
+    ['forbids', 403, 'text/html', '<h1>Forbidden</h1>', 'HTTP 403 with a web page'],
+    ['finds nothing', 404, 'text/plain', 'no such host', 'HTTP 404'],
+    ['shows its login page', 200, 'text/html; charset=utf-8', '<h1>Sign in</h1>', 'HTTP 200 with a web page'],
+    ['answers with JSON', 401, 'application/json', '{"code":"token_invalid"}', 'HTTP 401'],
+    ['answers with a problem without a code', 401, 'application/problem+json', '{"title":"No."}', 'HTTP 401'],
+    ['answers with a problem that is none', 403, 'application/problem+json', '<h1>', 'HTTP 403'],
+    ['breaks off', 200, 'application/json', '[{"id":', 'invalid JSON'],
+  ])('keeps the sign-in when a proxy %s', async (_, status, type, body, what) => {
+    vi.stubGlobal('fetch', async () => new Response(body, { status, headers: { 'Content-Type': type } }))
+    for (const call of [
+      api.GET('/api/v1/auth/me'),
+      api.PATCH('/api/v1/tasks/{id}', { params: { path: { id: 'TASK-1' } }, body: {} }),
+    ]) {
+      const problem = asProblem(await take(call as never).catch(e => e))
+      expect(problem).toMatchObject({ code: 'strange_answer', status: 0, detail: `It sent ${what}. Reload the page.` })
+    }
+    expect(session.token()).toBe('the-token')
   })
 
   it('finds the next page', () => {

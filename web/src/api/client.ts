@@ -1,9 +1,11 @@
 import createClient, { type Middleware } from 'openapi-fetch'
 import { base } from '../app/base'
 import { hear } from '../app/clock'
+import { noteForeign, noteSent } from '../app/delivery'
 import { session } from '../app/session'
-import { Problem, readProblem, signedOut, unreachable } from './problem'
+import { endsSignIn, foreignWhat, Problem, problemOf, signedOut, unreachable } from './problem'
 import type { components, paths } from './schema'
+import { tokenHeader } from './tokenHeader'
 
 /** The schemas of the OpenAPI document. */
 export type Schemas = components['schemas']
@@ -40,7 +42,7 @@ const usual: Middleware = {
       const token = session.token()
       // After sign-out, requests fail here instead of being refused by the server.
       if (token === null) throw signedOut()
-      request.headers.set('Authorization', `Bearer ${token}`)
+      request.headers.set(tokenHeader, token)
       if (request.method === 'POST' && !request.headers.has('Idempotency-Key')) {
         request.headers.set('Idempotency-Key', newKey())
       }
@@ -48,17 +50,20 @@ const usual: Middleware = {
     return request
   },
   async onResponse({ request, response, schemaPath }) {
-    if (Date.now() - (begun.get(request) ?? 0) < prompt) hear(response.headers.get('Date'))
-    if (response.ok || response.status === 304) return undefined
-    const problem = await readProblem(response)
-    if (problem.status === 401 && !open.includes(schemaPath)) {
-      session.refused(request.headers.get('Authorization')?.slice('Bearer '.length) ?? null, problem.code)
+    const problem = await problemOf(response)
+    const foreign = problem && foreignWhat(problem)
+    noteForeign('data', foreign)
+    if (foreign === null && Date.now() - (begun.get(request) ?? 0) < prompt) hear(response.headers.get('Date'))
+    if (problem === null) return undefined
+    if (endsSignIn(problem) && !open.includes(schemaPath)) {
+      session.refused(request.headers.get(tokenHeader), problem.code)
     }
     throw problem
   },
   onError({ error, request }) {
     if (error instanceof Problem || (error instanceof DOMException && error.name === 'AbortError'))
       return error as Error
+    noteForeign('data', null)
     return unreachable(request.method)
   },
 }
@@ -66,8 +71,12 @@ const usual: Middleware = {
 /** The API client. Calls return data or throw a Problem. Pass `signal` to cancel one. */
 export const api = createClient<paths>({
   baseUrl: (typeof location === 'undefined' ? 'http://localhost' : location.origin) + base,
-  // Looked up on each call, so that tests can replace it.
-  fetch: request => fetch(request),
+  redirect: 'manual',
+  fetch: request => {
+    const answered = noteSent()
+    // Looked up on each call, so that tests can replace it.
+    return fetch(request).finally(answered)
+  },
   querySerializer: { array: { style: 'form', explode: false } },
 })
 api.use(usual)

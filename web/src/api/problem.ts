@@ -39,6 +39,8 @@ export class Problem extends Error {
 /** Converts any thrown value to a Problem. */
 export function asProblem(err: unknown): Problem {
   if (err instanceof Problem) return err
+  // Wardroom's JSON is valid.
+  if (err instanceof SyntaxError) return foreignAnswer('invalid JSON')
   return new Problem({ code: 'page_failed', title: 'Something went wrong in the dashboard.', detail: String(err) })
 }
 
@@ -61,19 +63,57 @@ const text = (v: unknown): string => (typeof v === 'string' ? v : '')
 const isField = (v: unknown): v is FieldProblem =>
   typeof v === 'object' && v !== null && 'pointer' in v && 'detail' in v && typeof v.detail === 'string'
 
-/** Reads an error response: RFC 9457 from the server, or anything else from a proxy. */
-export async function readProblem(response: Response): Promise<Problem> {
+/** The code of a response that something else than Wardroom sent, such as a proxy's login page. */
+const foreignCode = 'strange_answer'
+
+/** What a proxy means by these says nothing about the user's role or about Wardroom's data. */
+const misleading = [401, 403, 404]
+
+/** Returns the problem of a response that is not Wardroom's. It has no status that could be taken for Wardroom's. */
+const foreignAnswer = (what: string, status = 0, retryAfter: number | null = null): Problem =>
+  new Problem({
+    retryAfter,
+    status: status < 400 || misleading.includes(status) ? 0 : status,
+    code: foreignCode,
+    title: 'A proxy answered instead of Wardroom.',
+    detail: `It sent ${what}. Reload the page.`,
+    facts: { what },
+  })
+
+/** Describes a response of something else than Wardroom. Where a redirect leads is unknown. */
+export function whatSent(response: Response): string {
+  if (response.type === 'opaqueredirect') return 'a redirect'
+  const isPage = /^text\/html\b/i.test(response.headers.get('Content-Type') ?? '')
+  return `HTTP ${response.status}${isPage ? ' with a web page' : ''}`
+}
+
+/** Returns what something else than Wardroom sent, such as `HTTP 401`; null if the problem is Wardroom's own. */
+export const foreignWhat = (problem: Problem): string | null =>
+  problem.code === foreignCode ? text(problem.facts.what) : null
+
+/** The codes with which Wardroom refuses a token or its account, and not only a request. */
+const ending = ['token_invalid', 'sign_in_required', 'account_deactivated']
+
+/** Returns whether Wardroom refused the sign-in itself. */
+export const endsSignIn = (problem: Problem): boolean =>
+  (problem.status === 401 || problem.status === 403) && ending.includes(problem.code)
+
+/**
+ * Returns why a response can't be used: the problem that Wardroom reports (RFC 9457), or that something else answered.
+ * Returns null for a successful response of Wardroom.
+ */
+export async function problemOf(response: Response, isStream = false): Promise<Problem | null> {
+  const { ok, status } = response
   const wait = Number(response.headers.get('Retry-After') ?? Number.NaN)
-  const common = { status: response.status, retryAfter: Number.isFinite(wait) ? wait : null }
-  const ours = response.headers.get('Content-Type')?.startsWith('application/problem+json')
-  const body: unknown = ours ? await response.json().catch(() => null) : null
-  if (typeof body !== 'object' || body === null) {
-    return new Problem({
-      ...common,
-      code: 'strange_answer',
-      title: 'A proxy answered instead of Wardroom.',
-      detail: `HTTP ${response.status}`,
-    })
+  const retryAfter = Number.isFinite(wait) ? wait : null
+  const type = response.headers.get('Content-Type') ?? ''
+  // The API has no web pages. What else is no JSON fails where it is read.
+  const isOwn = isStream ? /^text\/event-stream\b/i.test(type) : !/^text\/html\b/i.test(type)
+  if (status === 304 || (ok && isOwn)) return null
+  const body: unknown = /^application\/problem\+json\b/i.test(type) ? await response.json().catch(() => null) : null
+  if (ok || typeof body !== 'object' || body === null || !('code' in body) || text(body.code) === '') {
+    // Wardroom's API doesn't redirect.
+    return foreignAnswer(whatSent(response), status, retryAfter)
   }
   const {
     type: _,
@@ -87,9 +127,10 @@ export async function readProblem(response: Response): Promise<Problem> {
     ...facts
   } = body as Record<string, unknown>
   return new Problem({
-    ...common,
-    code: text(code) || 'unknown',
-    title: text(title) || `HTTP ${response.status}`,
+    status,
+    retryAfter,
+    code: text(code),
+    title: text(title) || `HTTP ${status}`,
     detail: text(detail),
     fields: Array.isArray(errors) ? errors.filter(isField) : [],
     requestId: text(request_id),

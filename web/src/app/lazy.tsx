@@ -6,8 +6,10 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router'
 import { type ReactNode, Suspense, useEffect, useState } from 'react'
+import { whatSent } from '../api/problem'
 import { base } from './base'
 import { cache } from './cache'
+import { noteForeign } from './delivery'
 import { idle } from './idle'
 import { useLineState } from './live'
 import { checkBuild } from './newBuild'
@@ -36,9 +38,12 @@ let begun = false
  */
 async function reach(): Promise<void> {
   if (!begun) return
-  const answer = await fetch(`${base}/theme.js`, { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(10_000) })
-  // A proxy answered instead of the server.
-  if (answer.status >= 500) throw new Error(`the server answered ${answer.status}`)
+  const signal = AbortSignal.timeout(10_000)
+  const answer = await fetch(`${base}/theme.js`, { method: 'HEAD', cache: 'no-store', redirect: 'manual', signal })
+  // Otherwise, a proxy answered, and would also answer the import.
+  const own = answer.ok && /^text\/javascript\b/i.test(answer.headers.get('Content-Type') ?? '')
+  noteForeign('files', own ? null : whatSent(answer))
+  if (!own) throw new Error(`the server answered ${answer.status}`)
 }
 
 /** Returns a function that imports a module once. After a failure, the next call tries again. */

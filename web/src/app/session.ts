@@ -1,3 +1,4 @@
+import { tokenHeader } from '../api/tokenHeader'
 import { base, storedName } from './base'
 
 /** Why the user is no longer signed in. */
@@ -53,9 +54,11 @@ export const session = {
     const was = token
     write(null, 'signed_out')
     if (was === null) return
-    const headers = { Authorization: `Bearer ${was}` }
+    const headers = { [tokenHeader]: was }
     // Offline, the token works until it expires; nothing here has it any longer.
-    fetch(`${base}/api/v1/auth/me/sessions/current`, { method: 'DELETE', headers, keepalive: true }).catch(() => undefined)
+    fetch(`${base}/api/v1/auth/me/sessions/current`, { method: 'DELETE', headers, keepalive: true }).catch(
+      () => undefined,
+    )
   },
   /** Ends the sign-in after the server rejected its token. A token that was already replaced is ignored. */
   refused: (which: string | null, code: string): void => {

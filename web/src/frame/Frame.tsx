@@ -7,6 +7,7 @@ import { useLineState } from '../app/live'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { say } from '../ui/toast'
+import { Delivery } from './Delivery'
 import { NewBuild } from './NewBuild'
 import { BottomBar, Sidebar } from './Sidebar'
 import { TopBar } from './TopBar'
@@ -75,6 +76,7 @@ export function Frame() {
         </aside>
       )}
       <NewBuild />
+      <Delivery />
       <div className="flex min-h-0 grow">
         <Sidebar />
         <div className="flex min-w-0 grow flex-col">

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { base } from '../app/base'
+import { Delivery } from '../frame/Delivery'
 import { texts } from '../texts'
 import { login as loginWords } from '../texts/login'
 import { IconButton } from '../ui/Button'
@@ -9,6 +10,7 @@ import { Field } from '../ui/Field'
 export function Card({ title, children }: { title: string; children: ReactNode }) {
   return (
     <main className="flex min-h-full flex-col items-center gap-6 bg-panel px-3 py-8 md:py-[10vh]">
+      <Delivery />
       <div className="flex flex-col items-center gap-1 text-center">
         <img alt="" className="mb-2 size-11" src={`${base}/favicon.svg`} />
         <p className="font-semibold text-2xl leading-tight tracking-tight">{texts.app.name}</p>

@@ -37,7 +37,8 @@ export function useSave<New, Change>(
     },
     onError: err => {
       const problem = asProblem(err)
-      if (problem.status > 0) setKey(newKey())
+      // A refused request created nothing; another may have, and its retry must not do so again.
+      if (problem.status > 0 && problem.status < 500) setKey(newKey())
       if (typeof problem.facts.current_version === 'number') setVersion(problem.facts.current_version)
     },
     // Don't keep passwords in the mutation cache.

@@ -64,6 +64,10 @@ export const app = {
     newer: 'Reload to open it in the new version.',
     part: 'Couldn’t load this part. Try again in a moment.',
   },
+  delivery: {
+    foreign: (what: string) => `A proxy answered instead of Wardroom (${what}). Retrying.`,
+    late: 'No answer for 10 seconds. Wardroom may be busy, or your browser has no free connection.',
+  },
   newBuild: { text: 'A new version is available.', reload: 'Reload page' },
   demoLabel: 'Demo',
   demo: 'Demo: built-in agents, no real costs.',

@@ -1,6 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import type { Frame } from '../../api/sse'
+import { noteForeign } from '../delivery'
 import { session } from '../session'
 import { dispatch, type Patch, rereadFailed } from './patches'
 import { type Line, LiveStream, parse } from './stream'
@@ -80,6 +81,7 @@ export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
       if (next.state !== 'live') moved = false
       for (const tell of watchers) tell()
     },
+    onForeign: what => noteForeign('stream', what),
     onRefused: (token, code) => session.refused(token, code),
   })
   let asked = ''

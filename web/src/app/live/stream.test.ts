@@ -9,12 +9,21 @@ interface Call {
   aborted: () => boolean
 }
 
+const problemOf = (status: number, code: string) =>
+  new Response(JSON.stringify({ title: 'No.', code }), {
+    status,
+    headers: { 'Content-Type': 'application/problem+json' },
+  })
+const page = (status: number) =>
+  new Response('<h1>Sign in</h1>', { status, headers: { 'Content-Type': 'text/html; charset=utf-8' } })
+
 const settle = () => vi.advanceTimersByTimeAsync(0)
 
 function house(answer: (n: number) => Response | 'stream' | 'down' = () => 'stream') {
   const calls: Call[] = []
   const frames: string[] = []
   const refused: string[] = []
+  const foreign: (string | null)[] = []
   const followed: string[] = []
   let line: Line = { state: 'offline', heardAt: null }
   const out: Outside = {
@@ -25,6 +34,7 @@ function house(answer: (n: number) => Response | 'stream' | 'down' = () => 'stre
     onLine: l => {
       line = l
     },
+    onForeign: what => foreign.push(what),
     onRefused: (_, code) => refused.push(code),
     sessions: () => followed,
     fetch: async (url, init) => {
@@ -56,7 +66,7 @@ function house(answer: (n: number) => Response | 'stream' | 'down' = () => 'stre
   }
   const stream = new LiveStream(out)
   const last = () => calls.at(-1) as Call
-  return { stream, calls, frames, refused, followed, last, line: () => line }
+  return { stream, calls, frames, refused, foreign, followed, last, line: () => line }
 }
 
 beforeEach(() => vi.useFakeTimers())
@@ -144,11 +154,34 @@ describe('the live stream', () => {
     await vi.advanceTimersByTimeAsync(120_000)
     expect(h.calls.length).toBe(1)
     h.stream.stop()
-    const closed = house(() => Response.json({ code: 'account_deactivated' }, { status: 403 }))
+    const closed = house(() => problemOf(403, 'account_deactivated'))
     closed.stream.start()
     await settle()
     expect(closed.refused).toEqual(['account_deactivated'])
     closed.stream.stop()
+  })
+
+  // A proxy that asks for its own sign-in must not end Wardroom's.
+  it.each([
+    ['a proxy that refuses', () => page(401), 'HTTP 401 with a web page'],
+    ['a proxy that forbids', () => page(403), 'HTTP 403 with a web page'],
+    ['the problem of another service', () => problemOf(401, ''), 'HTTP 401'],
+    ['JSON that is no problem', () => Response.json({ code: 'token_invalid' }, { status: 401 }), 'HTTP 401'],
+    ['the login page of a proxy', () => page(200), 'HTTP 200 with a web page'],
+  ])('tries again after %s', async (_, answer, what) => {
+    let away = true
+    const h = house(() => (away ? answer() : 'stream'))
+    h.stream.start()
+    await settle()
+    expect(h.foreign).toEqual([what])
+    expect(h.line().state).toBe('offline')
+    away = false
+    await vi.advanceTimersByTimeAsync(5_000)
+    await h.last().send('id: 1\nevent: hello\ndata: {}\n\n')
+    expect(h.line().state).toBe('live')
+    expect(h.foreign.at(-1)).toBeNull()
+    expect(h.refused).toEqual([])
+    h.stream.stop()
   })
 
   it('comes back when it read too slowly', async () => {

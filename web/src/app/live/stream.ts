@@ -1,4 +1,6 @@
+import { endsSignIn, foreignWhat, problemOf } from '../../api/problem'
 import { type Frame, SseParser } from '../../api/sse'
+import { tokenHeader } from '../../api/tokenHeader'
 import { base } from '../base'
 
 /** State of the stream. `heardAt` is when the last data arrived, in ms; null before that. */
@@ -17,6 +19,8 @@ export interface Outside {
   sessions?: () => readonly string[]
   onFrame: (frame: Frame) => void
   onLine: (line: Line) => void
+  /** Called with what answered instead of Wardroom, such as `HTTP 401`, and with null once Wardroom answers. */
+  onForeign: (what: string | null) => void
   /** Called when the server rejects the stream because of the token or the account. */
   onRefused: (token: string, code: string) => void
 }
@@ -31,7 +35,7 @@ const longestWait = 30_000
 const slept = 15_000
 
 /**
- * The event stream of a tab. It reconnects with the last event ID and reports its state; patches interpret the frames.
+ * An event stream. It reconnects with the last event ID and reports its state; patches interpret the frames.
  */
 export class LiveStream {
   private readonly out: Outside
@@ -70,8 +74,8 @@ export class LiveStream {
   /** Reconnects at once if the stream is quiet, for when the network is back or the tab is visible again. */
   nudge(): void {
     if (this.look === null) return
-    const heard = this.line.heardAt
-    if (this.control !== null && heard !== null && this.out.now() - heard < quietFor) return
+    const last = Math.max(this.line.heardAt ?? 0, this.openedAt)
+    if (this.control !== null && this.out.now() - last < quietFor) return
     this.failures = 0
     this.reopen()
   }
@@ -115,22 +119,22 @@ export class LiveStream {
     const limit = setTimeout(() => control.abort(), deadAfter)
     let wait: number | null = null
     try {
-      const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'text/event-stream' })
+      const headers = new Headers({ [tokenHeader]: token, Accept: 'text/event-stream' })
       if (this.lastId) headers.set('Last-Event-ID', this.lastId)
       const followed = (this.out.sessions?.() ?? []).map(encodeURIComponent).join(',')
       const where = `${base}/api/v1/events${followed && `?session=${followed}`}`
-      const answer = await this.out.fetch(where, { headers, signal: control.signal, cache: 'no-store' })
+      const asked = { headers, signal: control.signal, cache: 'no-store', redirect: 'manual' } as const
+      const answer = await this.out.fetch(where, asked)
       clearTimeout(limit)
+      const problem = await problemOf(answer, true)
       if (!mine()) return
-      if (answer.status === 401 || answer.status === 403) {
-        const problem: unknown = await answer.json().catch(() => null)
-        return this.refuse(token, codeOf(problem))
-      }
-      if (!answer.ok || !answer.body) {
-        wait = Number(answer.headers.get('Retry-After') ?? 0) * 1000 || null
-      } else if (await this.read(answer.body, mine, token)) return
+      this.out.onForeign(problem && foreignWhat(problem))
+      if (problem && endsSignIn(problem)) return this.refuse(token, problem.code)
+      if (problem || !answer.body) wait = (problem?.retryAfter ?? 0) * 1000 || null
+      else if (await this.read(answer.body, mine, token)) return
     } catch {
       // The connection broke. Frames received until then count.
+      if (mine()) this.out.onForeign(null)
     } finally {
       clearTimeout(limit)
     }
