@@ -23,6 +23,7 @@ export default defineConfig({
       },
     },
   },
+  worker: { format: 'es' },
   server: { proxy: { '/api': process.env.WARDROOM ?? 'http://127.0.0.1:3000' } },
   // On a busy machine, a test of a whole form takes 30 times as long as alone. This limit is for tests that hang.
   test: {

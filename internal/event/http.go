@@ -46,7 +46,7 @@ type eventsInput struct {
 	Header   string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"ID of the last event you received; the stream continues after it. Default: the stream begins now."`
 	Query    string   `query:"last_event_id" maxLength:"19" example:"42" doc:"Same as the header Last-Event-ID, for clients that cannot set headers. The header takes precedence."`
 	Topics   []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session,usage,agent" maxItems:"20" doc:"Topics to receive, separated by commas. Most topics are kinds of event subjects. gateway is the connection to the agent runtime, session its sessions, and usage the usage ledger. Default: all."`
-	Sessions []string `query:"session" maxItems:"10" doc:"Keys of runtime sessions, separated by commas. New messages in these sessions are sent as session.message."`
+	Sessions []string `query:"session" maxItems:"50" doc:"Keys of runtime sessions, separated by commas. New messages in these sessions are sent as session.message."`
 }
 
 // after returns the ID of the last event that the client has received.

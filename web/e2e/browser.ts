@@ -6,10 +6,10 @@ import { type Account, browserZone } from './binary.ts'
 /** Debian's headless shell, which is a third faster than the full browser. */
 const installed = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync)
 
-export const openBrowser = (): Promise<Browser> =>
+export const openBrowser = (...args: string[]): Promise<Browser> =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? installed ?? 'chromium',
-    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+    args: [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...args],
   })
 
 export interface Look {

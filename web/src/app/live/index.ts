@@ -3,17 +3,17 @@ import { useSyncExternalStore } from 'react'
 import type { Frame } from '../../api/sse'
 import { noteForeign } from '../delivery'
 import { session } from '../session'
+import { type Connection, connect } from './connect'
 import { dispatch, type Patch, rereadFailed } from './patches'
-import { type Line, LiveStream, parse } from './stream'
+import type { ToTab } from './share'
+import { type Line, parse } from './stream'
 
-let line: Line = { state: 'offline', heardAt: null }
+const away: Line = { state: 'offline', heardAt: null }
+let line = away
 const watchers = new Set<() => void>()
 
-/** The server's limit for followed sessions per stream. */
-const mostFollowed = 10
 const followed = new Map<string, number>()
 let refollow: () => void = () => undefined
-let asking = false
 
 /** Subscribes to every message of a session. The returned function unsubscribes. */
 export function followSession(key: string): () => void {
@@ -21,13 +21,7 @@ export function followSession(key: string): () => void {
     const now = (followed.get(key) ?? 0) + by
     if (now > 0) followed.set(key, now)
     else followed.delete(key)
-    // Batches changes, so that switching sessions reconnects once.
-    if (asking) return
-    asking = true
-    setTimeout(() => {
-      asking = false
-      refollow()
-    }, 50)
+    refollow()
   }
   count(1)
   return () => count(-1)
@@ -44,15 +38,19 @@ export const useLineState = (): Line['state'] => useSyncExternalStore(subscribe,
 /** When the last data arrived, in ms. */
 export const heardAt = (): number | null => line.heardAt
 
-/** Opens the event stream of this tab while the user is signed in, and applies its events to the query cache. */
+function setLine(next: Line): void {
+  line = next
+  for (const tell of watchers) tell()
+}
+
+/** How long a tab without a shared worker keeps its own stream while it is hidden, in ms. */
+const hiddenFor = 20_000
+
+/** Applies the events of the signed-in user to the query cache. All tabs of the browser share one event stream. */
 export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
   let greeted = false
-  // Set when the stream reconnects to follow other sessions, so that the next hello is not taken for a recovery.
-  let moved = false
-  const onFrame = (frame: Frame) => {
+  const onFrame = (frame: Frame, moved: boolean) => {
     if (frame.event === 'position') return
-    const back = frame.event === 'hello' && !moved
-    if (frame.event === 'hello') moved = false
     if (frame.event === 'hello' && !greeted) {
       greeted = true
       // Data that was fetched before the stream opened may lack events from in between.
@@ -67,41 +65,43 @@ export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
       return
     }
     dispatch(patches, { kind: frame.event, data: parse(frame.data) }, cache)
-    if (back) rereadFailed(cache)
+    if (frame.event === 'hello' && !moved) rereadFailed(cache)
   }
-  const stream = new LiveStream({
-    fetch: (input, init) => fetch(input, init),
-    now: () => Date.now(),
-    random: () => Math.random(),
-    token: session.token,
-    sessions: () => [...followed.keys()].slice(-mostFollowed),
-    onFrame,
-    onLine: next => {
-      line = next
-      if (next.state !== 'live') moved = false
-      for (const tell of watchers) tell()
-    },
-    onForeign: what => noteForeign('stream', what),
-    onRefused: (token, code) => session.refused(token, code),
-  })
-  let asked = ''
-  refollow = () => {
-    const now = [...followed.keys()].join(',')
-    if (now === asked) return
-    asked = now
-    moved = line.state === 'live'
-    stream.refollow()
+  const hear = (said: ToTab) => {
+    // What was sent before the tab left still arrives.
+    if (!joined) return
+    if (said.kind === 'frame') onFrame(said.frame, said.moved)
+    else if (said.kind === 'line') setLine(said.line)
+    else if (said.kind === 'foreign') noteForeign('stream', said.what)
+    else if (said.kind === 'refused') session.refused(said.token, said.code)
   }
-  const follow = () => {
-    stream.stop()
+  let joined = false
+  const join = (to: Connection) => {
+    const token = session.token()
     greeted = false
-    if (session.token() !== null) stream.start()
+    joined = token !== null
+    if (token === null) return leave(to)
+    to.send({ kind: 'follow', keys: [...followed.keys()] })
+    to.send({ kind: 'join', token })
   }
-  session.subscribe(follow)
-  follow()
-  addEventListener('online', () => stream.nudge())
-  addEventListener('pageshow', () => stream.nudge())
+  const leave = (to: Connection) => {
+    joined = false
+    to.send({ kind: 'leave' })
+    noteForeign('stream', null)
+    setLine(away)
+  }
+  const to = connect(hear, join)
+  refollow = () => to.send({ kind: 'follow', keys: [...followed.keys()] })
+  session.subscribe(() => join(to))
+  join(to)
+  const look = () => (joined ? to.send({ kind: 'nudge' }) : join(to))
+  addEventListener('online', look)
+  addEventListener('pageshow', look)
+  addEventListener('pagehide', () => leave(to))
+  let hidden: ReturnType<typeof setTimeout> | undefined
   document.addEventListener('visibilitychange', () => {
-    if (!document.hidden) stream.nudge()
+    clearTimeout(hidden)
+    if (!document.hidden) look()
+    else if (!to.isShared()) hidden = setTimeout(() => leave(to), hiddenFor)
   })
 }
