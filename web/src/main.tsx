@@ -9,10 +9,12 @@ import { startLive } from './app/live'
 import { patches } from './app/patches'
 import { router } from './app/router'
 import { session } from './app/session'
+import { allowTranslation } from './app/translation'
 import { startView } from './app/view'
 import { Toasts } from './ui/Toasts'
 import './ui/tokens.css'
 
+allowTranslation()
 startView()
 startKeys()
 startLive(cache, patches)

@@ -14,6 +14,7 @@ import { Age } from '../ui/Age'
 import { buttonClass } from '../ui/Button'
 import { Face } from '../ui/Face'
 import { GatewayLine } from '../ui/GatewayLine'
+import { Guarded } from '../ui/Guarded'
 import { Icon } from '../ui/Icon'
 import { TextLink } from '../ui/TextLink'
 import { Answer, Empty } from '../ui/Views'
@@ -154,7 +155,9 @@ function Part({ title, more, children }: { title: string; more?: ReactNode; chil
         <h3 className="font-semibold">{title}</h3>
         {more && <span className="shrink-0 text-xs">{more}</span>}
       </div>
-      <div className="px-3 py-2.5">{children}</div>
+      <div className="px-3 py-2.5">
+        <Guarded>{children}</Guarded>
+      </div>
     </section>
   )
 }

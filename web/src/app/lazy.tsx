@@ -88,6 +88,9 @@ function lazyComponent<P>(load: () => Promise<unknown>, name: string) {
 /** Time between retries while the stream is live, in ms. */
 const pause = 5_000
 
+/** Returns whether an error is that of a lazy component, and not of showing it. */
+export const isLoadError = (error: unknown): boolean => error instanceof LoadError
+
 /** Retries a component that couldn't load while the stream is live. Returns the failures, and a function that retries. */
 export function useRetry({ error, reset }: ErrorComponentProps): { failures: number; again: () => void } {
   // Other errors are for the boundary above.

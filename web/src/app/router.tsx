@@ -1,7 +1,7 @@
 import { createRouter } from '@tanstack/react-router'
 import { agentsRoute } from '../agents/route'
 import { Frame } from '../frame/Frame'
-import { NotLoaded } from '../frame/NotLoaded'
+import { PageFailed } from '../frame/PageFailed'
 import { inboxRoute } from '../inbox/route'
 import { loginRoute, registerRoute, setupRoute, signInLinkRoute } from '../login/route'
 import { nowRoute } from '../now/route'
@@ -57,7 +57,7 @@ export const router = createRouter({
   // Session keys contain colons: agent:cto:main.
   pathParamsAllowedCharacters: [':'],
   defaultPreload: 'intent',
-  defaultErrorComponent: NotLoaded,
+  defaultErrorComponent: PageFailed,
   // The frame appears at once, and an empty page until the page's module has loaded.
   defaultPendingComponent: () => null,
   defaultPendingMs: 0,

@@ -24,11 +24,18 @@ export function UnknownPage() {
 }
 
 /** Shown when rendering a page throws. */
-export function Broken({ error }: { error: unknown }) {
+export function Broken({ error, reset }: { error: unknown; reset: () => void }) {
   useTitle(texts.app.broken.title)
   return (
     <Empty
-      action={<Button onClick={() => location.reload()}>{texts.app.broken.reload}</Button>}
+      action={
+        <span className="flex flex-wrap justify-center gap-2">
+          <Button icon="reload" onClick={reset}>
+            {texts.ui.tryAgain}
+          </Button>
+          <Button onClick={() => location.reload()}>{texts.app.broken.reload}</Button>
+        </span>
+      }
       icon="error"
       title={texts.app.broken.title}
     >

@@ -6,6 +6,7 @@ import { lazyPart, preloadAll } from '../app/lazy'
 import { useLineState } from '../app/live'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
+import { Guarded } from '../ui/Guarded'
 import { say } from '../ui/toast'
 import { Delivery } from './Delivery'
 import { NewBuild } from './NewBuild'
@@ -78,18 +79,26 @@ export function Frame() {
       <NewBuild />
       <Delivery />
       <div className="flex min-h-0 grow">
-        <Sidebar />
+        <Guarded>
+          <Sidebar />
+        </Guarded>
         <div className="flex min-w-0 grow flex-col">
-          <TopBar onKeys={() => show('keys')} onSearch={() => show('search')} />
+          <Guarded>
+            <TopBar onKeys={() => show('keys')} onSearch={() => show('search')} />
+          </Guarded>
           <main className="relative min-h-0 grow overflow-auto outline-none" id="content" tabIndex={-1}>
-            {isNow && maySetUp && <Reminder />}
+            <Guarded>{isNow && maySetUp && <Reminder />}</Guarded>
             <Outlet />
           </main>
         </div>
       </div>
-      <BottomBar />
-      {opened.search && <Palette onClose={close} onKeys={() => show('keys')} open={open === 'search'} />}
-      {opened.keys && <ShortcutList onClose={close} open={open === 'keys'} />}
+      <Guarded>
+        <BottomBar />
+      </Guarded>
+      <Guarded resetKey={open}>
+        {opened.search && <Palette onClose={close} onKeys={() => show('keys')} open={open === 'search'} />}
+        {opened.keys && <ShortcutList onClose={close} open={open === 'keys'} />}
+      </Guarded>
     </div>
   )
 }

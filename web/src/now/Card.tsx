@@ -1,7 +1,7 @@
-import { CatchBoundary, Link } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useId } from 'react'
 import type { Place } from '../app/places'
-import { now as nowWords } from '../texts/now'
+import { Guarded } from '../ui/Guarded'
 import { Icon } from '../ui/Icon'
 
 /** A card with its own query and a link to the full page. A failing card doesn't affect the others. */
@@ -36,19 +36,10 @@ export function Card({
           </Link>
         </span>
       </header>
-      <CatchBoundary errorComponent={Broken} getResetKey={() => id}>
-        {children}
-      </CatchBoundary>
+      <Guarded>{children}</Guarded>
     </section>
   )
 }
-
-const Broken = () => (
-  <p className="flex items-center gap-1.5 p-3 text-danger" role="alert">
-    <Icon name="error" />
-    {nowWords.broken}
-  </p>
-)
 
 /** The empty state of a card. */
 export function Nothing({ title, children }: { title: string; children?: ReactNode }) {

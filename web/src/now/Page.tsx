@@ -4,6 +4,7 @@ import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
 import { liveQuery } from '../sessions/queries'
 import { texts } from '../texts'
+import { Guarded } from '../ui/Guarded'
 import { Agents } from './Agents'
 import { NeedsYou } from './NeedsYou'
 import { activityQuery, blockedQuery, standupQuery } from './queries'
@@ -27,16 +28,26 @@ export function NowPage() {
   useTitle(texts.app.places.now)
   return (
     <div className="flex max-w-wide flex-col gap-3 p-3 md:gap-4">
-      <StatusSummary />
+      <Guarded>
+        <StatusSummary />
+      </Guarded>
       {/* Two columns on wide screens, else one column in order of importance. */}
       <div className={`flex ${column} xl:flex-row xl:items-start`}>
         <div className={`contents min-w-0 xl:flex xl:w-2/3 ${column}`}>
-          <NeedsYou className="order-1" />
-          <Agents className="order-2" />
+          <Guarded>
+            <NeedsYou className="order-1" />
+          </Guarded>
+          <Guarded>
+            <Agents className="order-2" />
+          </Guarded>
         </div>
         <div className={`contents min-w-0 xl:flex xl:w-1/3 ${column}`}>
-          <SpendCard className="order-3" />
-          <Timeline className="order-4" />
+          <Guarded>
+            <SpendCard className="order-3" />
+          </Guarded>
+          <Guarded>
+            <Timeline className="order-4" />
+          </Guarded>
         </div>
       </div>
     </div>

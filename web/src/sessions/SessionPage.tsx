@@ -11,6 +11,7 @@ import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { buttonClass } from '../ui/Button'
+import { Guarded } from '../ui/Guarded'
 import { Icon } from '../ui/Icon'
 import { Answer, Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
 import { StandingMark, useAgentNames } from './Bits'
@@ -127,11 +128,13 @@ function LiveSession({ of: key }: { of: string }) {
   )
   return (
     <div className="flex h-full min-h-0 flex-col">
-      {session ? (
-        <LiveFacts away={away || gone} counted={counted} session={session} />
-      ) : (
-        <NewFacts agent={name ?? key} of={key} />
-      )}
+      <Guarded resetKey={session}>
+        {session ? (
+          <LiveFacts away={away || gone} counted={counted} session={session} />
+        ) : (
+          <NewFacts agent={name ?? key} of={key} />
+        )}
+      </Guarded>
       {away && <UnavailableLine />}
       {gone && <Partial>{words.archive.gone}</Partial>}
       {session && one.error && !gone ? <Stale error={one.error} since={one.dataUpdatedAt} /> : null}
@@ -145,15 +148,17 @@ function LiveSession({ of: key }: { of: string }) {
       <div className="max-h-[50%] shrink-0 overflow-y-auto px-4 py-2 empty:hidden">
         <Waiting about={{ session_key: key }} />
       </div>
-      <Composer
-        active={session?.active ?? false}
-        agent={name}
-        away={away || gone}
-        last={said.data?.rows.at(-1)?.at ?? null}
-        of={key}
-        outbox={outbox}
-        {...compose}
-      />
+      <Guarded>
+        <Composer
+          active={session?.active ?? false}
+          agent={name}
+          away={away || gone}
+          last={said.data?.rows.at(-1)?.at ?? null}
+          of={key}
+          outbox={outbox}
+          {...compose}
+        />
+      </Guarded>
     </div>
   )
 }

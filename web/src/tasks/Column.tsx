@@ -5,6 +5,7 @@ import type { AskTask } from '../acting/useTaskDialogs'
 import { useDrawn } from '../app/idle'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
+import { Guarded } from '../ui/Guarded'
 import type { MenuGroup } from '../ui/Menu'
 import type { OpenMenu } from '../ui/SharedMenu'
 import { StatusMark } from './Bits'
@@ -111,19 +112,21 @@ export function Column(props: Props) {
                   role="listitem"
                   style={{ transform: `translateY(${row.start}px)` }}
                 >
-                  <Card
-                    focus={task.id === current.id ? current.focus : 0}
-                    menu={() => menu(task, latest.current)}
-                    onAsk={onAsk}
-                    onMenu={onMenu}
-                    onFocus={() => task.id !== current.id && onCurrent({ id: task.id, focus: 0 })}
-                    onOpen={onOpen}
-                    onTake={onTake}
-                    opened={task.key === opened}
-                    people={people}
-                    running={running.has(task.key)}
-                    task={task}
-                  />
+                  <Guarded resetKey={task}>
+                    <Card
+                      focus={task.id === current.id ? current.focus : 0}
+                      menu={() => menu(task, latest.current)}
+                      onAsk={onAsk}
+                      onMenu={onMenu}
+                      onFocus={() => task.id !== current.id && onCurrent({ id: task.id, focus: 0 })}
+                      onOpen={onOpen}
+                      onTake={onTake}
+                      opened={task.key === opened}
+                      people={people}
+                      running={running.has(task.key)}
+                      task={task}
+                    />
+                  </Guarded>
                 </div>
               )
             })}

@@ -9,6 +9,7 @@ import { useGo } from '../app/useGo'
 import { setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
+import { Guarded } from '../ui/Guarded'
 import { useHeldRows } from '../ui/useHeldRows'
 import { Empty, Failed, NewRows, NoneFit, Partial, Skeleton, Stale } from '../ui/Views'
 import { Board } from './Board'
@@ -100,24 +101,21 @@ function List({ search, view, go, onOpen }: ListProps) {
       <NewRows count={held.waiting} onShow={held.show} />
       {held.rows.length === 0 && !asked.reading ? (
         <Nothing filtered={isFiltered(filters)} onClear={() => void go(cleared)} onCreate={() => go({ new: '1' })} />
-      ) : view === 'board' ? (
-        <Board
-          onOpen={onOpen}
-          opened={search.task}
-          people={people}
-          reading={asked.reading}
-          statuses={filters.status}
-          tasks={held.rows}
-        />
       ) : (
-        <TaskTable
-          onOpen={onOpen}
-          onSort={sort => go({ sort } as TaskSearch, true)}
-          opened={search.task}
-          people={people}
-          sort={search.sort ?? 'status'}
-          tasks={held.rows}
-        />
+        <Guarded resetKey={held.rows}>
+          {view === 'board' ? (
+            <Board onOpen={onOpen} opened={search.task} people={people} statuses={filters.status} tasks={held.rows} />
+          ) : (
+            <TaskTable
+              onOpen={onOpen}
+              onSort={sort => go({ sort } as TaskSearch, true)}
+              opened={search.task}
+              people={people}
+              sort={search.sort ?? 'status'}
+              tasks={held.rows}
+            />
+          )}
+        </Guarded>
       )}
     </>
   )

@@ -87,5 +87,4 @@ export const now = {
     moved: 'moved',
     to: (column: string) => `to ${column}`,
   },
-  broken: 'This card couldn’t load.',
 } as const

@@ -6,6 +6,7 @@ export const ui = {
   tryAgain: 'Try again',
   requestId: 'Request ID',
   loading: 'Loading',
+  broken: 'Couldn’t show this part.',
   couldNotLoad: 'Couldn’t load',
   shownIsFrom: 'Showing data from',
   ago: 'ago.',

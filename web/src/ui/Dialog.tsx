@@ -2,6 +2,7 @@ import { Dialog as Base } from '@base-ui/react/dialog'
 import { type ReactNode, useRef } from 'react'
 import { texts } from '../texts'
 import { IconButton } from './Button'
+import { Guarded } from './Guarded'
 
 const fades = 'transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0'
 
@@ -34,7 +35,9 @@ export function Dialog({
             <Base.Title className="font-semibold text-base">{title}</Base.Title>
             <Base.Close render={<IconButton icon="close" label={texts.ui.close} />} />
           </div>
-          <div className="scroll-pb-20 overflow-y-auto p-4">{children}</div>
+          <div className="scroll-pb-20 overflow-y-auto p-4">
+            <Guarded>{children}</Guarded>
+          </div>
         </Base.Popup>
       </Base.Portal>
     </Base.Root>

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { texts } from '../texts'
 import { IconButton } from './Button'
+import { Guarded } from './Guarded'
 
 /** Returns whether a text field has input. Then Escape only leaves the field, and a second Escape closes the panel. */
 const isWritten = (target: EventTarget): boolean =>
@@ -41,10 +42,12 @@ export function SidePanel({ label, width = 'lg:w-[30rem]', header, onClose, writ
         tabIndex={-1}
       >
         <header className="flex h-10 shrink-0 items-center gap-2 border-line border-b pr-2 pl-4">
-          {header}
+          <Guarded>{header}</Guarded>
           <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
         </header>
-        <div className="grow overflow-y-auto px-4 py-3">{children}</div>
+        <div className="grow overflow-y-auto px-4 py-3">
+          <Guarded>{children}</Guarded>
+        </div>
       </aside>
     </>
   )

@@ -1,5 +1,9 @@
 import { Tabs as Base } from '@base-ui/react/tabs'
 import type { ReactNode } from 'react'
+import { Guarded } from './Guarded'
+
+/** Calls a panel's function within the boundary around it. */
+const Panel = ({ of }: { of: () => ReactNode }) => of()
 
 /** Tabs. The selected one belongs in the URL. */
 export function Tabs<T extends string>({
@@ -29,7 +33,11 @@ export function Tabs<T extends string>({
       </Base.List>
       {tabs.map(tab => (
         <Base.Panel key={tab.id} className="pt-3" value={tab.id}>
-          {tab.id === value && tab.panel()}
+          {tab.id === value && (
+            <Guarded>
+              <Panel of={tab.panel} />
+            </Guarded>
+          )}
         </Base.Panel>
       ))}
     </Base.Root>

@@ -3,6 +3,7 @@ import { asProblem } from '../api/problem'
 import { texts } from '../texts'
 import { Age } from './Age'
 import { Button } from './Button'
+import { Guarded } from './Guarded'
 import { Icon, type IconName } from './Icon'
 
 /** An empty state: what appears here, and the next step. */
@@ -110,6 +111,11 @@ interface Asked<T> {
   refetch: () => unknown
 }
 
+/** Calls a render function within the boundary around it. */
+function Drawn<T>({ data, children }: { data: T; children: (data: T) => ReactNode }) {
+  return children(data)
+}
+
 /** Renders a query: loading, failed, or loaded. Loaded data stays visible if a refetch fails. */
 export function Answer<T>({
   of,
@@ -126,7 +132,9 @@ export function Answer<T>({
     return (
       <>
         {of.error ? <Stale error={of.error} since={of.dataUpdatedAt} /> : null}
-        {children(of.data)}
+        <Guarded resetKey={of.data}>
+          <Drawn data={of.data}>{children}</Drawn>
+        </Guarded>
       </>
     )
   }
