@@ -274,7 +274,8 @@ func current(sessions []Session) *Session {
 }
 
 // began returns the key for sorting sessions by the start of the run in progress. A stalled run sorts
-// first, the one silent longest before others. An unknown start sorts after known ones, then the sessions of sub-agents, and a session without a run last.
+// first, the one silent longest before others. An unknown start sorts after known ones, then the
+// sessions of sub-agents, and a session without a run last.
 func (s Session) began() int64 {
 	kind, _ := purpose(s.Key)
 	switch {

@@ -45,8 +45,8 @@ const batch = 100
 // one that the item was last raised for (see NewItem.At), the item returns to what it was before
 // Wardroom resolved it.
 //
-// Raise records an event if anything changed or a new occurrence was counted. It fails for an invalid kind, severity, or cause, but accepts any
-// text.
+// Raise records an event if anything changed or a new occurrence was counted. It fails for an invalid
+// kind, severity, or cause, but accepts any text.
 func (s *Service) Raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err := s.raise(ctx, tx, m); err != nil {
 		return fmt.Errorf("raise %.200q in the inbox: %w", m.Cause, err)
