@@ -14,11 +14,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/plaintext"
 	"wardroom/internal/platform/web"
 )
 
@@ -224,6 +226,23 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%+q marks %q in %q, want %q", c[0], got, piece, c[2])
 		}
 	}
+}
+
+// The index has the same form of each character as everything else that is compared.
+func TestFoldRune(t *testing.T) {
+	t.Parallel()
+	for r := range rune(unicode.MaxRune) {
+		f, ok := foldRune(r)
+		if ok && norm.NFKC.IsNormalString(string(r)) && plaintext.FoldPart(string(r)) != string(f) && !unicode.IsSpace(r) && !unicode.IsControl(r) {
+			t.Errorf("%U becomes %U, want %+q", r, f, plaintext.FoldPart(string(r)))
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("aİIiı\u0307é\u0301ßΣς日ｶﾞ\u1100\u1161가-\u200cة")))).Draw(rt, "text")
+		if got, want := wordsOf(text), wordsOf(plaintext.Fold(text)); !slices.Equal(got, want) {
+			rt.Fatalf("%+q is indexed by %+q, and folded by %+q", text, got, want)
+		}
+	})
 }
 
 // Texts are found in each Unicode form, and in scripts without spaces only if the characters are adjacent

@@ -39,29 +39,25 @@ type char struct {
 // during the call.
 func each(text string, fn func(*group) bool) {
 	var g group
+	normal := 0 // the text up to here is in NFKC, so that each character can be folded by itself
 	for i := 0; i < len(text); {
-		folded, size := foldNext(text[i:])
-		for _, r := range folded {
-			in, run := kindOf(r)
-			if r >= utf8.RuneSelf && unicode.IsMark(r) {
-				in, run = len(g.text) > 0, g.run
+		if i >= normal {
+			normal = i + norm.NFKC.QuickSpanString(text[i:])
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if i >= normal {
+			size = max(norm.NFKC.NextBoundaryInString(text[i:], true), 1)
+		} else if f, ok := foldRune(r); ok {
+			if !g.add(f, i, i+size, fn) {
+				return
 			}
-			if len(g.text) > 0 && (!in || run != g.run) {
-				if !fn(&g) {
-					return
-				}
-				g.text, g.chars = g.text[:0], g.chars[:0]
+			i += size
+			continue
+		}
+		for _, f := range plaintext.FoldPart(text[i : i+size]) {
+			if !g.add(f, i, i+size, fn) {
+				return
 			}
-			if !in {
-				continue
-			}
-			if len(g.text) == 0 {
-				g.run, g.start = run, i
-			}
-			if g.end = i + size; run {
-				g.chars = append(g.chars, char{len(g.text), i, g.end})
-			}
-			g.text = utf8.AppendRune(g.text, r)
 		}
 		i += size
 	}
@@ -70,24 +66,52 @@ func each(text string, fn func(*group) bool) {
 	}
 }
 
-// foldNext returns the form of the first character of text, together with its combining marks, and
-// their length in bytes. Most texts are ASCII, and most other letters stay as they are.
-func foldNext(text string) (folded string, size int) {
-	if c := text[0]; c < utf8.RuneSelf && (len(text) == 1 || text[1] < utf8.RuneSelf) {
-		if 'A' <= c && c <= 'Z' {
-			return lowerASCII[c-'A' : c-'A'+1], 1
+// add appends a character to the group, or, if it does not belong to the group, calls fn and begins another group.
+// It returns false if fn does.
+func (g *group) add(r rune, start, end int, fn func(*group) bool) bool {
+	in, run := kindOf(r)
+	if r < utf8.RuneSelf && in && !g.run && len(g.text) > 0 { // in most cases
+		g.text, g.end = append(g.text, byte(r)), end
+		return true
+	}
+	if r >= utf8.RuneSelf && unicode.IsMark(r) {
+		in, run = len(g.text) > 0, g.run
+	}
+	if len(g.text) > 0 && (!in || run != g.run) {
+		if !fn(g) {
+			return false
 		}
-		return text[:1], 1
+		g.text, g.chars = g.text[:0], g.chars[:0]
 	}
-	size = max(norm.NFKC.NextBoundaryInString(text, true), 1)
-	part := text[:size]
-	if r, n := utf8.DecodeRuneInString(part); n == size && unicode.Is(unicode.Lo, r) && !plaintext.Hidden(r) && norm.NFKC.IsNormalString(part) {
-		return part, size
+	const dot = '\u0307' // not on an i; see plaintext.Fold
+	if !in || r == dot && g.text[len(g.text)-1] == 'i' {
+		return true
 	}
-	return plaintext.FoldPart(part), size
+	if len(g.text) == 0 {
+		g.run, g.start = run, start
+	}
+	if g.end = end; run {
+		g.chars = append(g.chars, char{len(g.text), start, end})
+	}
+	g.text = utf8.AppendRune(g.text, r)
+	return true
 }
 
-const lowerASCII = "abcdefghijklmnopqrstuvwxyz"
+// foldRune returns the form of a character in a text in NFKC, if it is one of those that most texts consist of.
+func foldRune(r rune) (rune, bool) {
+	switch {
+	case 'A' <= r && r <= 'Z':
+		return r + 'a' - 'A', true
+	case r < utf8.RuneSelf:
+		return r, true
+	case r == 'ß' || r == 'İ' || r == 'ı' || r == 'ǰ' || r == 'ΐ' || r == 'ΰ': // become several, or another letter
+		return 0, false
+	case r < 0x530: // Latin, Greek, and Cyrillic
+		return unicode.ToLower(unicode.ToUpper(r)), unicode.IsLetter(r)
+	}
+	const first, last, filler = 'ぁ', '\uFEFF', '\u3164' // of Chinese, Japanese, and Korean; the filler is invisible
+	return r, first <= r && r <= last && r != filler && unicode.Is(unicode.Lo, r)
+}
 
 // kindOf reports whether a character can be part of a group, and whether it belongs to a script without
 // spaces between words. ASCII is handled first, because most texts are ASCII.

@@ -98,6 +98,8 @@ func FoldPart(s string) string {
 			return ' '
 		case Hidden(r):
 			return -1
+		case unicode.Is(unicode.Cherokee, r): // its case folding swaps the cases
+			return unicode.ToUpper(r)
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))

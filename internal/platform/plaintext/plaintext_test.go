@@ -52,6 +52,7 @@ func TestFold(t *testing.T) {
 		{"istanbul", "İstanbul", "ISTANBUL", "ıstanbul"},
 		{"ガ", "ｶﾞ", "カ\u3099"},
 		{"1", "①", "１", "¹"},
+		{"Ꭰ", "ꭰ"},
 		{"fi", "ﬁ"},
 		{"", " \u200b\n", "\u3164"},
 	} {
@@ -196,4 +197,13 @@ func FuzzLines(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) { check(t, s) })
+}
+
+// The form of each character stays the same if it is folded again.
+func TestFoldOfEveryCharacter(t *testing.T) {
+	for r := range rune(unicode.MaxRune) {
+		if folded := plaintext.Fold(string(r)); plaintext.Fold(folded) != folded {
+			t.Errorf("%U becomes %+q, and then %+q", r, folded, plaintext.Fold(folded))
+		}
+	}
 }
