@@ -104,7 +104,14 @@ function List({ search, view, go, onOpen }: ListProps) {
       ) : (
         <Guarded resetKey={held.rows}>
           {view === 'board' ? (
-            <Board onOpen={onOpen} opened={search.task} people={people} statuses={filters.status} tasks={held.rows} />
+            <Board
+              onOpen={onOpen}
+              opened={search.task}
+              people={people}
+              reading={asked.reading}
+              statuses={filters.status}
+              tasks={held.rows}
+            />
           ) : (
             <TaskTable
               onOpen={onOpen}

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ci as e,Pt as t,Rt as n,vt as r,wi as i}from"./index-Mc5nYZQI.js";var a=i();function o({at:i,zone:o,children:s,className:c}){let l=e();return(0,a.jsx)(`time`,{className:c,dateTime:i,onPointerEnter:e=>{let n=l.getQueryData(r.queryKey);e.currentTarget.title=t(i,o??n?.timezone)},children:s??n(i)})}export{o as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ct as e,wi as t}from"./index-Mc5nYZQI.js";var n=t();function r({label:t,choices:r,value:i,onChange:a}){return(0,n.jsxs)(`fieldset`,{className:`flex rounded-md border border-line-strong`,children:[(0,n.jsx)(`legend`,{className:`sr-only`,children:t}),r.map(t=>(0,n.jsx)(`button`,{"aria-pressed":t.value===i,className:e(`quiet`,`h-[calc(2rem-2px)]! pointer-coarse:h-[calc(2.5rem-2px)]! px-2! ${t.value===i?`bg-accent-tint text-accent! font-medium`:``}`),onClick:()=>a(t.value),type:`button`,children:t.label},t.value))]})}export{r as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ci as e,Ei as t,Yr as n,ii as r,ki as i,qn as a,wi as o}from"./index-Mc5nYZQI.js";import{t as s}from"./Doctor-CUte1tMb.js";import{i as c}from"./queries-DMbvsQkP.js";import{l}from"./actions-D_sXWvnU.js";var u=i(t(),1),d=o();function f(){let t=e();(0,u.useState)(()=>t.removeQueries({queryKey:c.queryKey}));let i=r(a.gateway).data;return(0,d.jsxs)(d.Fragment,{children:[i&&(0,d.jsx)(s,{state:i}),(0,d.jsx)(n,{className:`text-accent hover:underline`,to:`/settings/gateway`,children:l.gatewaySettings})]})}export{f as TestConnection};

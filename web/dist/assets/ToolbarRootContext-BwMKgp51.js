@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{qn as e}from"./inertValue-BJYcYZf3.js";import{Ei as t,ki as n}from"./index-Mc5nYZQI.js";var r=n(t(),1),i=r.createContext(void 0);function a(t){let n=r.useContext(i);if(n===void 0&&!t)throw Error(e(69));return n}export{a as t};

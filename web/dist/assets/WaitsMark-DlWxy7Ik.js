@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{n as e,r as t}from"./useWaiting-BVsTcxjX.js";import{t as n}from"./approvals-DwIz4k85.js";import{Sr as r,Z as i,wi as a}from"./index-Mc5nYZQI.js";var o=a();function s({agent:a,children:s}){let c=e().get(a),l=t().has(a);return!c&&!l?s:(0,o.jsx)(r,{className:`hover:underline`,href:`/inbox?kind=${c?.kind??`loop`}`,children:(0,o.jsx)(i,{icon:c?`clock`:`reload`,tone:c?`attention`:`danger`,children:c?n.waitsFor[c.kind]:n.repeating})})}export{s as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ei as e,ki as t}from"./index-Mc5nYZQI.js";var n=t(e(),1);function r(){let[e]=(0,n.useState)(()=>location.hash.slice(1));return(0,n.useEffect)(()=>{location.hash&&history.replaceState(history.state,``,location.pathname)},[]),e}export{r as t};

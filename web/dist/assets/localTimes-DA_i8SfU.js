@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{t as e}from"./time-DT_dupwt.js";var t=(t,n)=>t.replace(/(?:(\d{4}-\d\d-\d\d) )?\b(\d\d:\d\d) UTC\b/g,(t,r,i)=>{let a=Date.parse(`${r??n.slice(0,10)}T${i}Z`);return Number.isNaN(a)?t:e(a,void 0,r?`date`:`time`)});export{t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ei as e,Xr as t,ki as n}from"./index-Mc5nYZQI.js";var r=n(e(),1);function i(e){let n=t({from:e});return(0,r.useCallback)((e,t=!1)=>void n({search:t=>({...t,...e}),replace:t}),[n])}export{i as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Wr as e,ii as t,qn as n}from"./index-Mc5nYZQI.js";import{i as r,s as i}from"./queries-DMbvsQkP.js";var a=t=>t?e(t).message:void 0;function o(){let e=t(n.gateway),o=t(n.agents),s=t({...r,enabled:!1}).data,c=e.data!==void 0&&e.data.connected_at!==null,l=t({...i,enabled:c});return{gateway:e.data,exam:s,agents:o.data,jobs:l.data?.rows,failed:{gateway:a(e.error),agents:a(o.error),jobs:a(l.error)},settled:!e.isLoading&&!o.isLoading&&!l.isLoading}}export{o as t};
