@@ -109,7 +109,7 @@ func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, 
 		}
 		events = append(events, more...)
 	}
-	return int64(len(ids)), record(ctx, tx, events)
+	return int64(len(ids)), s.record(ctx, tx, events)
 }
 
 // archiveOne archives a selected task.
@@ -171,7 +171,7 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 				return Task{}, nil, err
 			}
 		}
-		gone := pendingEvent{s.Now(), deleted, t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}}
+		gone := pendingEvent{s.Now(), deleted, t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}, nil}
 		return Task{}, append(events, gone), nil
 	})
 	return err

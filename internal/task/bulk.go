@@ -67,5 +67,5 @@ func (s *Service) bulkIn(ctx context.Context, tx *db.Tx, refs []string, c Change
 			outcomes[i].Key, outcomes[i].Version = &t.Key, &t.Version
 		}
 	}
-	return outcomes, record(ctx, tx, events)
+	return outcomes, s.record(ctx, tx, events)
 }

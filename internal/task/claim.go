@@ -273,7 +273,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Tim
 	if err != nil {
 		return Task{}, nil, err
 	}
-	return t, []pendingEvent{{s.Now(), "task.claim_renewed", t, map[string]any{"changes": diff(old, t)}}}, nil
+	return t, []pendingEvent{{s.Now(), "task.claim_renewed", t, map[string]any{"changes": diff(old, t)}, nil}}, nil
 }
 
 // Release ends the caller's claim and moves the task back to todo. Users who
@@ -331,7 +331,7 @@ func (s *Service) EndLeases(ctx context.Context) error {
 				}
 				events = append(events, more...)
 			}
-			return record(ctx, tx, events)
+			return s.record(ctx, tx, events)
 		})
 		if err != nil || n < batch {
 			return err

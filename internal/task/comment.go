@@ -100,7 +100,7 @@ func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text Com
 		return Comment{}, err
 	}
 	data := map[string]any{"comment_id": c.ID, "mentions": c.Mentions, "length": utf8.RuneCountInString(c.Body)}
-	return c, record(ctx, tx, []pendingEvent{{now, commented, t, data}})
+	return c, s.record(ctx, tx, []pendingEvent{{now, commented, t, data, nil}})
 }
 
 // Comments returns one page of a task's comments, oldest first.
@@ -155,7 +155,7 @@ func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text Co
 	}
 	fresh := slices.DeleteFunc(slices.Clone(c.Mentions), func(id string) bool { return slices.Contains(old.Mentions, id) })
 	data := map[string]any{"comment_id": c.ID, "mentions": fresh, "length": utf8.RuneCountInString(c.Body)}
-	return c, record(ctx, tx, []pendingEvent{{now, commentChanged, t, data}})
+	return c, s.record(ctx, tx, []pendingEvent{{now, commentChanged, t, data, nil}})
 }
 
 // DeleteComment permanently deletes a comment, even if its task is archived.
@@ -181,7 +181,7 @@ func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *in
 			return err
 		}
 		data := map[string]any{"comment_id": c.ID, "author_id": c.AuthorID, "author_name": c.AuthorName}
-		return record(ctx, tx, []pendingEvent{{s.Now(), commentDeleted, t, data}})
+		return s.record(ctx, tx, []pendingEvent{{s.Now(), commentDeleted, t, data, nil}})
 	})
 	if err != nil {
 		return fmt.Errorf("delete a comment: %w", err)

@@ -135,7 +135,7 @@ func (s *Service) MeetCriteria(ctx context.Context, tx *db.Tx, taskID string, pa
 	if err != nil {
 		return err
 	}
-	return record(ctx, tx, events)
+	return s.record(ctx, tx, events)
 }
 
 // Verdict is what a person decided about the result of a task.

@@ -107,7 +107,7 @@ func (s *Service) commentAndChange(ctx context.Context, tx *db.Tx, ref, text str
 	if err != nil {
 		return Task{}, err
 	}
-	return t, record(ctx, tx, events)
+	return t, s.record(ctx, tx, events)
 }
 
 // answerBlockage resolves the inbox items about what blocks a task and ends its blockers in

@@ -228,7 +228,7 @@ func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) (
 			return nil, err
 		}
 	}
-	return []pendingEvent{{s.Now(), DispatchEnded, *t, map[string]any{"dispatch": d}}}, nil
+	return []pendingEvent{{s.Now(), DispatchEnded, *t, map[string]any{"dispatch": d}, nil}}, nil
 }
 
 // DispatchEnded is the event kind for the end of a dispatch, whether it

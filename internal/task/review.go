@@ -32,7 +32,7 @@ func (s *Service) Approve(ctx context.Context, ref string) (Task, error) {
 		if err != nil {
 			return Task{}, err
 		}
-		return t, record(ctx, tx, events)
+		return t, s.record(ctx, tx, events)
 	})
 }
 

@@ -123,10 +123,7 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 	if len(t.DependsOn) > 0 {
 		data["depends_on"] = t.DependsOn
 	}
-	if err := record(ctx, tx, []pendingEvent{{now, "task.created", t, data}}); err != nil {
-		return Task{}, err
-	}
-	return t, s.trackReview(ctx, tx, Task{}, t, "task.created", data)
+	return t, s.record(ctx, tx, []pendingEvent{{now, "task.created", t, data, &Task{}}})
 }
 
 // Get returns a task by its ID or its key, such as TASK-12 or task-12.
@@ -198,7 +195,7 @@ func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task,
 		if err != nil {
 			return t, err
 		}
-		return t, record(ctx, tx, events)
+		return t, s.record(ctx, tx, events)
 	})
 	return t.withoutExpiredClaim(s.Now()), err
 }
@@ -293,9 +290,6 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string,
 	if err := s.noteReview(ctx, tx, old, t, kind, data); err != nil {
 		return Task{}, nil, err
 	}
-	if err := s.trackReview(ctx, tx, old, t, kind, data); err != nil {
-		return Task{}, nil, err
-	}
 	if !slices.Equal(old.Tags, t.Tags) {
 		if err := writeTags(ctx, tx, t); err != nil {
 			return Task{}, nil, err
@@ -315,7 +309,7 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string,
 			data["unblocked"] = freed
 		}
 	}
-	return t, []pendingEvent{{now, kind, t, data}}, nil
+	return t, []pendingEvent{{now, kind, t, data, &old}}, nil
 }
 
 // Of returns up to 200 tasks of an agent, newest first: open tasks, tasks done
@@ -331,15 +325,22 @@ type pendingEvent struct {
 	at   time.Time
 	kind string
 	task Task
-	data any
+	data map[string]any
+	old  *Task // the task before a change of its fields
 }
 
-// record writes the events to the event log.
-func record(ctx context.Context, tx *db.Tx, events []pendingEvent) error {
+// record writes the events to the event log, each followed by what the change does to the inbox, so that
+// the log is in the order of its times.
+func (s *Service) record(ctx context.Context, tx *db.Tx, events []pendingEvent) error {
 	for _, n := range events {
 		about := event.Subject{Kind: "task", ID: n.task.ID, Name: n.task.Key}
 		if err := event.Record(ctx, tx, n.at, event.Activity, n.kind, about, n.data); err != nil {
 			return err
+		}
+		if n.old != nil {
+			if err := s.trackReview(ctx, tx, *n.old, n.task, n.kind, n.data); err != nil {
+				return err
+			}
 		}
 		if n.kind != deleted && n.kind != commentDeleted {
 			continue
