@@ -45,14 +45,17 @@ func each(text string, fn func(*group) bool) {
 			normal = i + norm.NFKC.QuickSpanString(text[i:])
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if i >= normal {
-			size = max(norm.NFKC.NextBoundaryInString(text[i:], true), 1)
-		} else if f, ok := foldRune(r); ok {
-			if !g.add(f, i, i+size, fn) {
-				return
+		if i < normal && !joins(text[i+size:]) {
+			if f, ok := foldRune(r); ok {
+				if !g.add(f, i, i+size, fn) {
+					return
+				}
+				i += size
+				continue
 			}
-			i += size
-			continue
+		}
+		for size = segment(text[i:]); joins(text[i+size:]); {
+			size += segment(text[i+size:])
 		}
 		for _, f := range plaintext.FoldPart(text[i : i+size]) {
 			if !g.add(f, i, i+size, fn) {
@@ -65,6 +68,30 @@ func each(text string, fn func(*group) bool) {
 		fn(&g)
 	}
 }
+
+// joins reports whether the first character of text can change the form of the one before it.
+func joins(text string) bool {
+	if text == "" || ' ' <= text[0] && text[0] <= '~' { // in most cases
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsMark(r) || invisible(r)
+}
+
+// segment returns the length of the first character of text with its marks, and with what an invisible
+// character separates from it.
+func segment(text string) int {
+	size := max(norm.NFKC.NextBoundaryInString(text, true), 1)
+	for size < len(text) {
+		if r, _ := utf8.DecodeLastRuneInString(text[:size]); !invisible(r) {
+			break
+		}
+		size += max(norm.NFKC.NextBoundaryInString(text[size:], true), 1)
+	}
+	return size
+}
+
+func invisible(r rune) bool { return plaintext.Hidden(r) && !plaintext.Blank(r) }
 
 // add appends a character to the group, or, if it does not belong to the group, calls fn and begins another group.
 // It returns false if fn does.
@@ -83,8 +110,7 @@ func (g *group) add(r rune, start, end int, fn func(*group) bool) bool {
 		}
 		g.text, g.chars = g.text[:0], g.chars[:0]
 	}
-	const dot = '\u0307' // not on an i; see plaintext.Fold
-	if !in || r == dot && g.text[len(g.text)-1] == 'i' {
+	if !in {
 		return true
 	}
 	if len(g.text) == 0 {
@@ -103,7 +129,7 @@ func foldRune(r rune) (rune, bool) {
 	case 'A' <= r && r <= 'Z':
 		return r + 'a' - 'A', true
 	case r < utf8.RuneSelf:
-		return r, true
+		return r, r >= ' ' || plaintext.Blank(r)
 	case r == 'ß' || r == 'İ' || r == 'ı' || r == 'ǰ' || r == 'ΐ' || r == 'ΰ': // become several, or another letter
 		return 0, false
 	case r < 0x530: // Latin, Greek, and Cyrillic

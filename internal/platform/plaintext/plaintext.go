@@ -31,6 +31,7 @@ package plaintext
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -103,14 +104,14 @@ func FoldPart(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = norm.NFKC.String(caseFolding.String(norm.NFKC.String(s)))
-	return withoutMarkBreaks(oneI.Replace(s))
+	s = caseFolding.String(norm.NFKC.String(s))
+	return withoutMarkBreaks(norm.NFKC.String(anyI.ReplaceAllLiteralString(s, "i")))
 }
 
 var (
 	caseFolding = cases.Fold()
-	// oneI makes the letter I of Turkish, with and without a dot, equal to that of other languages.
-	oneI = strings.NewReplacer("i\u0307", "i", "ı", "i")
+	// anyI finds the letter I of Turkish, with and without a dot, which equals that of other languages.
+	anyI = regexp.MustCompile("i\u0307+|ı\u0307*")
 )
 
 // Blank reports whether r is white space or looks like it.
