@@ -46,6 +46,8 @@ function startWorker(onError: () => void): MessagePort | null {
 export function connect(hear: (said: ToTab) => void, onNew: (to: Connection) => void): Connection {
   let port: MessagePort | undefined
   let isShared = false
+  // Before this tab has joined, as on the page for signing in, the worker has nothing to say to it.
+  let joined = false
   const use = (next: MessagePort, shared: boolean) => {
     port?.close()
     port = next
@@ -55,7 +57,14 @@ export function connect(hear: (said: ToTab) => void, onNew: (to: Connection) => 
     use(alone(hear), false)
     onNew(to)
   }
-  const to: Connection = { send: said => port?.postMessage(said), isShared: () => isShared }
+  const to: Connection = {
+    send: said => {
+      if (said.kind === 'join') joined = true
+      else if (said.kind === 'leave') joined = false
+      port?.postMessage(said)
+    },
+    isShared: () => isShared,
+  }
   const share = (): boolean => {
     const worker = startWorker(() => worker === port && stay())
     if (!worker) return false
@@ -72,7 +81,7 @@ export function connect(hear: (said: ToTab) => void, onNew: (to: Connection) => 
       if (worker !== port) return clearInterval(timer)
       const now = Date.now()
       // The machine slept, or the browser paused a hidden tab.
-      if (now - looked > 3 * beatEvery) heard = now
+      if (!joined || now - looked > 3 * beatEvery) heard = now
       looked = now
       if (now - heard < (first ? loads : gone)) return
       clearInterval(timer)

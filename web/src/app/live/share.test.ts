@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { connect } from './connect'
 import { type FromTab, Sharing, type ToTab } from './share'
 
 interface Line {
@@ -180,4 +181,38 @@ describe('the streams of several tabs', () => {
     expect(tab.frames()).toEqual(['hello', 'reset'])
     expect(b.live()).toHaveLength(1)
   })
+})
+
+// A tab that waited at the sign-in page must not end up with a stream of its own: seven of them would block each other.
+it('a tab shares the streams however long nobody was signed in', async () => {
+  const said: FromTab[] = []
+  const ports: { onmessage: ((e: { data: ToTab }) => void) | null }[] = []
+  vi.stubGlobal(
+    'SharedWorker',
+    class {
+      port = { onmessage: null, close: () => undefined, postMessage: (what: FromTab) => said.push(what) }
+      constructor() {
+        ports.push(this.port)
+      }
+    },
+  )
+  vi.stubGlobal('fetch', () => new Promise(() => undefined))
+  const joinedAnew = vi.fn()
+  const to = connect(() => undefined, joinedAnew)
+  to.send({ kind: 'leave' })
+  await vi.advanceTimersByTimeAsync(300_000)
+  to.send({ kind: 'join', token: 'ada' })
+  await vi.advanceTimersByTimeAsync(4_000)
+  ports[0]?.onmessage?.({ data: { kind: 'beat' } })
+  await vi.advanceTimersByTimeAsync(20_000)
+  to.send({ kind: 'leave' })
+  await vi.advanceTimersByTimeAsync(300_000)
+  expect(to.isShared()).toBe(true)
+  expect(ports).toHaveLength(1)
+  expect(said.map(s => s.kind)).toEqual(['leave', 'join', 'here', 'leave'])
+  expect(joinedAnew).not.toHaveBeenCalled()
+  // A worker that is silent although the tab has joined is gone.
+  to.send({ kind: 'join', token: 'ada' })
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(joinedAnew).toHaveBeenCalled()
 })
