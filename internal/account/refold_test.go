@@ -113,6 +113,15 @@ func TestRefold(t *testing.T) {
 				}
 			}
 		}
+		// The account with the old form can be changed like any other.
+		for _, c := range []Change{{Name: new("Ada L.")}, {Password: new("another good password")}, {Active: new(false)}, {Active: new(true), Password: new(goodPassword)}} {
+			if _, err := s.Change(system(t), first, c, nil); err != nil {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+		if in, err := s.Login(t.Context(), decomposed, goodPassword, netip.MustParseAddr("192.0.2.7")); err != nil || in.User.ID != first {
+			t.Errorf("after a change, %s logs in: %v", in.User.ID, err)
+		}
 		eve := makeUser(t, s, "eve", actor.User)
 		for _, name := range []string{"ada lovelace", "René"} {
 			if _, err := s.Change(system(t), eve.ID, Change{Name: &name}, nil); !errors.Is(err, ErrNameTaken) {

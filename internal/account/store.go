@@ -134,10 +134,10 @@ func insert(ctx context.Context, tx *db.Tx, u row) error {
 // update writes all columns that a change can affect.
 func update(ctx context.Context, tx *db.Tx, u row) error {
 	_, err := tx.Exec(ctx, `
-		UPDATE users SET email = ?, email_key = ?, name = ?, name_key = ?, role = ?, agent_id = ?, active = ?, avatar_url = ?,
+		UPDATE users SET email = ?, email_key = CASE WHEN email = ? THEN email_key ELSE ? END, name = ?, name_key = ?, role = ?, agent_id = ?, active = ?, avatar_url = ?,
 			updated_at = ?, version = ?, password_hash = ?
 		WHERE id = ?`,
-		u.Email, plaintext.Fold(u.Email), u.Name, plaintext.Fold(u.Name), u.Role, u.AgentID, u.Active, u.AvatarURL,
+		u.Email, u.Email, plaintext.Fold(u.Email), u.Name, plaintext.Fold(u.Name), u.Role, u.AgentID, u.Active, u.AvatarURL,
 		u.UpdatedAt.Time, u.Version, u.hash, u.ID)
 	return err
 }
