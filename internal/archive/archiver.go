@@ -155,7 +155,7 @@ func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at 
 			for i, g := range some {
 				version := g.Version()
 				g.Label, g.LastMessage = k.redact.text(g.Label, false), k.redact.text(g.LastMessage, true)
-				if err := putSeen(ctx, tx, db.NewID(), g, version, at); err != nil {
+				if err := putSeen(ctx, tx, db.NewID(), g, version, at, k.s.Now()); err != nil {
 					return err
 				}
 				var err error
