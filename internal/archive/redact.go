@@ -28,7 +28,7 @@ type redactor struct {
 func newRedactor() *redactor {
 	return &redactor{
 		patterns: patterns(), truncated: regexp.MustCompile(truncatedSecret),
-		name:  regexp.MustCompile(`(?i)^(?:.*[_.-])?(?:pass(?:word|wd|phrase)?|pwd|secret|client[_-]?secret|api[_-]?key|apikey|x-api-key|access[_-]?token|refresh[_-]?token|auth[_-]?token|private[_-]?key|client-key-data|dockerconfigjson|dockercfg|identitytoken|registrytoken|session[_-]?token|bearer[_-]?token|authorization|cookie|set-cookie|[A-Z_]*(?-i:PASSWORD|PGPASSWORD|SSHPASS|MYSQL_PWD))$`),
+		name:  regexp.MustCompile(`(?i)^(?:.*[_.-])?(?:pass(?:word|wd|phrase)?|pwd|secret(?:[_-]?key)?|client[_-]?secret|api[_-]?key|apikey|x-api-key|access[_-]?token|refresh[_-]?token|auth[_-]?token|private[_-]?key|client-key-data|dockerconfigjson|dockercfg|identitytoken|registrytoken|session[_-]?token|bearer[_-]?token|authorization|cookie|set-cookie|[A-Z_]*(?-i:PASSWORD|PGPASSWORD|SSHPASS|MYSQL_PWD))$`),
 		tools: tools(), option: regexp.MustCompile(`^--?(?:[a-z0-9]+-)*(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|secret-key|access-key|auth|creds|credentials|storepass|keypass)$`),
 	}
 }

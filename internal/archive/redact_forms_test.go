@@ -40,6 +40,8 @@ var forms = []struct{ text, secret, stays string }{
 	{"machine api.example.com\n  login bob\n  password kitten\n", "kitten", "login bob"},
 	{"machine a.example\n\tlogin bob\n\tpassword kitten\nmachine b.example login eve password puppies", "puppies", "login eve"},
 	{"default login anonymous password kitten", "kitten", "anonymous"},
+	{"machine api.example.com # the main one\n  login bob\n  password kitten\n", "kitten", "login bob"},
+	{"secret_key = wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI", "secret_key"},
 	{"machine api.example.com password kitten22", "kitten22", "api.example.com"},
 	{"  password kitten22\n", "kitten22", "password"},
 	// ssh and remote desktops
@@ -154,6 +156,7 @@ func TestMaskLists(t *testing.T) {
 		`["deploy","--token=kitten","--region=eu"]`:                                   `["deploy","--token=[masked:password]","--region=eu"]`,
 		`["bash","-c","sshpass -p kitten ssh host"]`:                                  `["bash","-c","sshpass -p [masked:password] ssh host"]`,
 		`{"env":[{"name":"PGPASSWORD","value":"kitten"},{"name":"A","value":"cat"}]}`: `{"env":[{"name":"PGPASSWORD","value":"[masked:secret]"},{"name":"A","value":"cat"}]}`,
+		`{"secret_key":"kitten","key":"cat"}`:                                         `{"key":"cat","secret_key":"[masked:secret]"}`,
 		`{"auth":"Ym9iOmtpdHRlbg==","mode":"auth"}`:                                   `{"auth":"[masked:secret]","mode":"auth"}`,
 		`{"client-key-data":"c2VjcmV0","client-certificate-data":"LS0t"}`:             `{"client-certificate-data":"LS0t","client-key-data":"[masked:secret]"}`,
 		`{"token":"kitten-22","tokens":14000,"page_token":"abc-22-def"}`:              `{"page_token":"abc-22-def","token":"[masked:secret]","tokens":14000}`,
@@ -214,8 +217,16 @@ func TestMaskTakesLinearTime(t *testing.T) {
 			return best
 		}
 		// Eight times the text takes about eight times as long; 64 times if the time were quadratic.
-		if small, large := measure(100_000), measure(800_000); large > 32*max(small, time.Millisecond) {
-			t.Errorf("%q: %s for 100 kB, %s for 800 kB", piece, small, large)
+		// Other work on the machine can make a measurement too long, but not each of five.
+		for tries := 1; ; tries++ {
+			small, large := measure(100_000), measure(800_000)
+			if large <= 32*max(small, time.Millisecond) {
+				break
+			}
+			if tries == 5 {
+				t.Errorf("%q: %s for 100 kB, %s for 800 kB", piece, small, large)
+				break
+			}
 		}
 	}
 }

@@ -95,7 +95,7 @@ var vendorPrefixes = []string{
 // worded returns the patterns that recognize a secret by a word that precedes it, such as "password".
 func worded(p maker) []pattern {
 	const is = `\s*(?::=|=>|[:=])\s*`
-	named := p("secret", `(?i)(?:[a-z0-9_.-]*(?:api[_-]?key|apikey|secret|token|credentials?|authorization|(?:access|account|auth|encryption|private|signing|shared)[_-]?(?:access)?key|session[_-]?id))`+quote+`\s*(?::=|=>|[:=]|\s+is\s+|\s)\s*`+quote+`([A-Za-z0-9+/_.~$!@#%^&*=-]{16,})`, 1,
+	named := p("secret", `(?i)(?:[a-z0-9_.-]*(?:api[_-]?key|apikey|secret(?:[_-]?key)?|token|credentials?|authorization|(?:access|account|auth|encryption|private|signing|shared)[_-]?(?:access)?key|session[_-]?id))`+quote+`\s*(?::=|=>|[:=]|\s+is\s+|\s)\s*`+quote+`([A-Za-z0-9+/_.~$!@#%^&*=-]{16,})`, 1,
 		"key", "Key", "KEY", "ecret", "ECRET", "oken", "OKEN", "redential", "REDENTIAL", "ession", "ESSION", "uthorization")
 	named.is = random
 	header := p("secret", `(?i)`+edge+`(?:x-[a-z0-9-]{0,40}(?:key|token|secret|auth)|private-token|api-?key)`+quote+`\s*:\s*`, after, "x-", "X-", "rivate-", "RIVATE-", "pi-", "PI-", "pikey", "PIKEY")
@@ -121,6 +121,9 @@ func worded(p maker) []pattern {
 // gap matches the white space between two words, also in a string of JSON.
 const gap = `(?:\s|\\{1,7}[nrt])+`
 
+// comment matches a comment at the end of a line, also in a string of JSON.
+const comment = `(?:[ \t]+#[^\n\\]*)?`
+
 // filed returns the patterns for the files and command lines in which tools keep or get passwords, whatever the password
 // looks like.
 func filed(p maker) []pattern {
@@ -139,7 +142,7 @@ func filed(p maker) []pattern {
 		is(func(v string) bool { return len(v) >= 8 && given(v) }, p("secret", `(?i)(?:identitytoken|registrytoken|npmAuthToken|npmAuthIdent)`+colon, after, "oken", "npmAuth")),
 		is(given, p("secret", `(?:^|[\s:"'])_(?:authToken|auth|password)`+quote+`\s*[=: ]\s*`, after, "_auth", "_password")),
 		// .netrc
-		is(given, p("password", `(?:machine`+gap+`[^\s\\]+|default)`+gap+`(?:(?:login|user|account)`+gap+`[^\s\\]+`+gap+`)+passw(?:or)?d`+gap, after, "machine", "default")),
+		is(given, p("password", `(?:machine`+gap+`[^\s\\]+|default)`+comment+gap+`(?:(?:login|user|account)`+gap+`[^\s\\]+`+gap+`)+passw(?:or)?d`+gap, after, "machine", "default")),
 		is(func(v string) bool { return given(v) && classes(v) >= 2 },
 			p("password", `machine`+gap+`[^\s\\]+\.[^\s\\]+`+gap+`passw(?:or)?d`+gap, after, "machine")),
 		is(func(v string) bool { return len(v) >= 6 && chosen(v) && strings.ContainsFunc(v, unicode.IsDigit) },
