@@ -101,8 +101,8 @@ func (r *reader) due(ctx context.Context) bool {
 	if _, err := r.s.Runtime.Connection(); err != nil {
 		return false
 	}
-	if now.Sub(r.last) >= reconcileInterval {
-		return now.Sub(r.tried) >= checkInterval
+	if since := now.Sub(r.last); since >= reconcileInterval || since < 0 { // the clock may be set back
+		return now.Sub(r.tried).Abs() >= checkInterval
 	}
 	known, err := r.s.reading(ctx, r.s.DB)
 	if err != nil {
@@ -176,8 +176,19 @@ func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	if err = r.checkRuns(ctx, out.runs); err != nil {
 		return out, err
 	}
+	for i := range out.jobs {
+		out.jobs[i].State.LastError = r.s.redact(out.jobs[i].State.LastError)
+	}
 	out.keepFailures(present)
 	return out, nil
+}
+
+// redact returns a text of an agent or the runtime as it is stored: without secrets.
+func (s *Service) redact(text string) string {
+	if s.Redact == nil {
+		return text
+	}
+	return s.Redact(text)
 }
 
 // fetchRuns reads the runs in the history that may be new.
@@ -201,9 +212,7 @@ func (r *reader) fetchRuns(ctx context.Context, out *snapshot) error {
 			// Runs that retention has purged must not return as new ones.
 			if !run.EndedAt.Before(limit) {
 				kept := runOf(run)
-				if redact := r.s.Redact; redact != nil {
-					kept.Error, kept.Summary = redact(kept.Error), redact(kept.Summary)
-				}
+				kept.Error, kept.Summary = r.s.redact(kept.Error), r.s.redact(kept.Summary)
 				out.runs = append(out.runs, kept)
 			}
 		}

@@ -48,6 +48,7 @@ func (r *reader) checkRuns(ctx context.Context, runs []Run) error {
 		}
 		if err == nil { // a session that cannot be read proves nothing
 			run.check(page.Turns)
+			run.Error = r.s.redact(run.Error)
 		}
 	}
 	return nil

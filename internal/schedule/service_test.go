@@ -342,4 +342,8 @@ func TestReaderAsksAtDeadlines(t *testing.T) {
 	if r.due(h.ctx()) {
 		t.Error("once more, although it is known")
 	}
+	r.last, r.tried = at("09:05:02").AddDate(10, 0, 0), at("09:05:02").AddDate(10, 0, 0)
+	if !r.due(h.ctx()) {
+		t.Error("never again, because the clock was ahead")
+	}
 }
