@@ -218,7 +218,7 @@ func ofApproval(a gateway.Approval, redact func(string) string) row {
 	r := row{
 		Request: Request{
 			ID: a.ID, State: Pending, AgentID: a.AgentID, SessionKey: a.SessionKey, RunID: a.RunID,
-			CreatedAt: a.CreatedAt, ExpiresAt: &a.ExpiresAt, Shown: a.Digest, kind: a.Kind,
+			CreatedAt: a.CreatedAt, ExpiresAt: timeOrNil(a.ExpiresAt), Shown: a.Digest, kind: a.Kind,
 		},
 		action: Action{
 			Title: redact(a.Title), Command: redact(a.Command), Directory: redact(a.Directory), Host: a.Host, Executable: redact(a.Executable), Detail: redact(a.Detail),
@@ -238,13 +238,21 @@ func ofApproval(a gateway.Approval, redact func(string) string) row {
 func ofQuestion(q gateway.PersonQuestion, redact func(string) string) row {
 	r := row{Request: Request{
 		ID: q.ID, State: Pending, AgentID: q.AgentID, SessionKey: q.SessionKey, RunID: q.RunID,
-		CreatedAt: q.CreatedAt, ExpiresAt: &q.ExpiresAt, Shown: q.Digest, kind: kindQuestion,
+		CreatedAt: q.CreatedAt, ExpiresAt: timeOrNil(q.ExpiresAt), Shown: q.Digest, kind: kindQuestion,
 	}}
 	for _, p := range q.Parts {
 		p.Text = redact(p.Text)
 		r.parts = append(r.parts, p)
 	}
 	return r
+}
+
+// timeOrNil returns nil for the zero time, which stands for one that the runtime did not send, or not in a plausible form.
+func timeOrNil(t clock.Time) *clock.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }
 
 // headline names the request in a few words.

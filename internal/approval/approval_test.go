@@ -226,14 +226,17 @@ func (w *world) agent(id string) context.Context {
 
 // asks makes an approval wait and tells the replicas.
 func (w *world) asks(id, command string, all ...*Service) gateway.Approval {
-	a := gateway.Approval{
+	return w.waitsFor(gateway.Approval{
 		ID: id, Kind: gateway.ExecApproval, Command: command, Directory: "/tmp", AgentID: "cto", SessionKey: "agent:cto:task:task-7", RunID: "r1",
 		Decisions: []string{"allow-once", "deny"}, Digest: "digest of " + command, CreatedAt: clock.At(w.clock()), ExpiresAt: clock.At(w.clock().Add(30 * time.Minute)),
-	}
+	}, all...)
+}
+
+func (w *world) waitsFor(a gateway.Approval, all ...*Service) gateway.Approval {
 	w.rt.mu.Lock()
-	w.rt.approvals[id] = a
+	w.rt.approvals[a.ID] = a
 	w.rt.mu.Unlock()
-	w.tell(gateway.AskedOrAnswered{ID: id, Approval: &a}, all...)
+	w.tell(gateway.AskedOrAnswered{ID: a.ID, Approval: &a}, all...)
 	return a
 }
 
@@ -354,6 +357,25 @@ func TestAnswerApproval(t *testing.T) {
 		next, err := one.Get(w.as("Owner"), b.ID)
 		if err != nil || len(next.Earlier) != 1 || next.Earlier[0].By.Name != "Owner" || next.Earlier[0].Decision != AllowOnce {
 			t.Errorf("%v: earlier decisions are %+v", err, next.Earlier)
+		}
+	})
+}
+
+// A request whose times the runtime sent in a form that Wardroom can't read waits until it is answered, and is not taken
+// for one that has expired.
+func TestRequestWithoutTimes(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWorld(t, d)
+		s := w.replica()
+		a := w.waitsFor(gateway.Approval{ID: "a1", Kind: gateway.ExecApproval, Command: "ls", AgentID: "cto", SessionKey: "agent:cto:main", Decisions: []string{"allow-once"}, Digest: "d"}, s)
+		w.move(time.Minute)
+		w.passes(s)
+		if !w.waits[a.SessionKey].After(w.clock()) {
+			t.Errorf("%v wait", w.waits)
+		}
+		if got, err := s.Decide(w.as("Owner"), a.ID, Answer{Shown: a.Digest, Decision: AllowOnce}); err != nil || got.State != Allowed || got.ExpiresAt != nil || !got.CreatedAt.Equal(noon) {
+			t.Errorf("%v: %+v", err, got)
 		}
 	})
 }

@@ -196,6 +196,36 @@ func TestAskedEndings(t *testing.T) {
 	})
 }
 
+// A question that was asked or answered while the clock was ahead must not wait, or answer the next one, for years.
+func TestAskedWhileClockWasAhead(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWorld(t, d)
+		s := w.replica()
+		const ahead = 10 * 365 * 24 * time.Hour
+		w.move(ahead)
+		late, _, err := s.Ask(w.agent("cto"), Ask{Question: "late", Until: clock.Ptr(w.clock().Add(time.Hour))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, _, err := s.Ask(w.agent("cto"), Ask{Question: "said"})
+		if err == nil {
+			_, err = s.Reply(w.as("Owner"), said.ID, Answer{Shown: said.Shown})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.move(-ahead)
+		w.tends(s)
+		if q, err := s.GetQuestion(w.as("Owner"), late.ID); err != nil || q.State != Expired {
+			t.Errorf("%v: it is %s", err, q.State)
+		}
+		if q, made, err := s.Ask(w.agent("cto"), Ask{Question: "said"}); err != nil || !made || q.State != Pending {
+			t.Errorf("%v: asked again, it is %s", err, q.State)
+		}
+	})
+}
+
 // What cannot be asked is refused, and an agent cannot flood the inbox.
 func TestAskRefusals(t *testing.T) {
 	t.Parallel()

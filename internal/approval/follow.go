@@ -88,11 +88,15 @@ func (s *Service) expiry(ctx context.Context) (next time.Duration, overdue bool,
 	next = longRest
 	waits := map[string]time.Time{}
 	for _, r := range all {
+		until := s.Now().Add(2 * longRest) // by then, this is called again
+		if r.ExpiresAt != nil {
+			until = r.ExpiresAt.Time
+		}
+		if until.After(waits[r.SessionKey]) {
+			waits[r.SessionKey] = until
+		}
 		if r.ExpiresAt == nil {
 			continue
-		}
-		if r.ExpiresAt.After(waits[r.SessionKey]) {
-			waits[r.SessionKey] = r.ExpiresAt.Time
 		}
 		left := r.ExpiresAt.Add(expiryGrace).Sub(s.Now())
 		overdue = overdue || left <= 0
@@ -132,6 +136,9 @@ func (s *Service) store(ctx context.Context, e gateway.AskedOrAnswered) error {
 
 // open stores a new request and raises its inbox item. If it is known already, open does nothing.
 func (s *Service) open(ctx context.Context, r row) error {
+	if r.CreatedAt.IsZero() {
+		r.CreatedAt = clock.At(s.Now())
+	}
 	r.SessionKey = strings.ToLower(r.SessionKey)
 	r.Task = s.TaskOf(r.SessionKey)
 	agent := s.AgentName(ctx, s.DB, r.AgentID)

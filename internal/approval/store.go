@@ -129,10 +129,12 @@ func pending(ctx context.Context, q db.Queryer) ([]row, error) {
 	return db.All(rows, err, scan)
 }
 
-// sameContent returns the latest question with the content of r that waits or ended after the given time.
+// sameContent returns the latest question with the content of r that waits or ended after the given time. An end after that
+// of r's beginning was stored while the clock was wrong.
 func sameContent(ctx context.Context, q db.Queryer, r row, since time.Time) (row, error) {
 	is, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM approvals
-		WHERE content = ? AND content <> '' AND (state = 'pending' OR ended_at > ?) ORDER BY created_at DESC, id DESC LIMIT 1`, r.asked.content, since))
+		WHERE content = ? AND content <> '' AND (state = 'pending' OR ended_at > ? AND ended_at <= ?) ORDER BY created_at DESC, id DESC LIMIT 1`,
+		r.asked.content, since, r.CreatedAt.Add(clock.Skew)))
 	if db.IsNotFound(err) {
 		return row{}, ErrNotFound
 	}
@@ -145,9 +147,10 @@ func countAsked(ctx context.Context, q db.Queryer, author string) (n int, err er
 	return n, err
 }
 
-// overdue returns the questions that were asked through Wardroom and have expired.
+// overdue returns the questions that were asked through Wardroom and have expired, or expire later than a question can.
 func overdue(ctx context.Context, q db.Queryer, now time.Time) ([]row, error) {
-	rows, err := q.Query(ctx, `SELECT `+columns+` FROM approvals WHERE question AND state = 'pending' AND author_id <> '' AND expires_at <= ?`, now)
+	rows, err := q.Query(ctx, `SELECT `+columns+` FROM approvals WHERE question AND state = 'pending' AND author_id <> '' AND (expires_at <= ? OR expires_at > ?)`,
+		now, now.Add(maxLife+clock.Skew))
 	return db.All(rows, err, scan)
 }
 
