@@ -8,6 +8,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/page"
@@ -51,7 +52,7 @@ func (a *App) auditStart(ctx context.Context) error {
 				return err
 			}
 			is.Changes = changes(was.Settings, is.Settings)
-			if len(is.Changes) == 0 && was.Version == is.Version && now.Sub(e.At.Time) < sameStart {
+			if len(is.Changes) == 0 && was.Version == is.Version && now.Sub(e.At.Time) < sameStart && !e.At.After(now.Add(clock.Skew)) {
 				return nil
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"wardroom/internal/event"
 	"wardroom/internal/platform/db"
@@ -84,25 +85,38 @@ func TestStartsAreAudited(t *testing.T) {
 			s.anonymous().get("/health").want(http.StatusOK) // the start is recorded by then
 			s.stop()
 		}
-		h.raw.RegistrationEnabled, h.raw.BootstrapOwnerPassword = "true", ""
+		// A start that was recorded while the clock was ahead hides no other.
 		s := h.start()
+		err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `UPDATE events SET at = ? WHERE kind = 'service.started'`, time.Now().AddDate(10, 0, 0))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.stop()
+		s = h.start()
+		s.anonymous().get("/health").want(http.StatusOK)
+		s.stop()
+		h.raw.RegistrationEnabled, h.raw.BootstrapOwnerPassword = "true", ""
+		s = h.start()
 		got := s.login(ownerEmail).audit("kind=service.started")
-		if len(got) != 2 {
-			t.Fatalf("the audit log of four starts, two of which differ, is %v", len(got))
+		if len(got) != 3 {
+			t.Fatalf("the audit log of six starts, of which the last differs, is %v", len(got))
 		}
 		var data struct {
 			Version  string
 			Settings map[string]string
 			Changes  map[string]map[string]*string
 		}
-		if err := json.Unmarshal(got[1].Data, &data); err != nil {
+		if err := json.Unmarshal(got[len(got)-1].Data, &data); err != nil {
 			t.Fatal(err)
 		}
 		if data.Settings["JWT_SECRET"] != "[secret]" || data.Settings["REGISTRATION_ENABLED"] != "true" || data.Version == "" || len(data.Changes) != 2 {
-			t.Errorf("the event is %s", got[1].Data)
+			t.Errorf("the event is %s", got[2].Data)
 		}
 		if c := data.Changes["REGISTRATION_ENABLED"]; c["before"] != nil || *c["after"] != "true" {
-			t.Errorf("the event is %s", got[1].Data)
+			t.Errorf("the event is %s", got[2].Data)
 		}
 	})
 }

@@ -135,6 +135,10 @@ func TestTroubleComesAndGoes(t *testing.T) {
 		p.turns(gateway.Connected)
 		w.passes(every)
 		w.want("gateway_trouble resolved x2")
+		p.turns(gateway.Slow)
+		w.move(-365 * 24 * time.Hour) // the clock was ahead
+		w.passes(every)
+		w.want("gateway_trouble open x3")
 	})
 }
 

@@ -58,10 +58,10 @@ type condition struct {
 }
 
 // due reports whether the condition has lasted long enough to be reported to the inbox and
-// has not been reported yet.
+// has not been reported yet. How long it has lasted is unknown if the clock was set back since.
 func (is condition) due(now time.Time) bool {
 	after := map[string]time.Duration{unusable: unusableGrace, pending: pairingGrace}[is.doing]
-	return is.doing != "" && !is.reported && now.Sub(is.since.Time) >= after
+	return is.doing != "" && !is.reported && (now.Sub(is.since.Time) >= after || is.since.After(now.Add(clock.Skew)))
 }
 
 // same reports whether both are the same period of the same condition.
