@@ -57,24 +57,29 @@ func (c doctorCmd) Run(ctx context.Context, t terminal) error {
 }
 
 // stepPrinter returns a function that prints the result of checking one layer of the
-// connection.
+// connection. printFindings prints the layers that were not reached, after the cause.
 func stepPrinter(t terminal) func(gateway.Step) {
 	return func(s gateway.Step) {
+		if s.State == gateway.StepNotReached {
+			return
+		}
 		took := ""
 		if s.TookMS != nil {
 			took = time.Duration(*s.TookMS * float64(time.Millisecond)).Round(100 * time.Microsecond).String()
 		}
-		state := strings.ReplaceAll(string(s.State), "_", " ")
-		fmt.Fprintln(t.out, strings.TrimRight(fmt.Sprintf("%-10s %-12s %9s  %s", s.Layer, state, took, s.Saw), " "))
+		fmt.Fprintln(t.out, strings.TrimRight(fmt.Sprintf("%-10s %-12s %9s  %s", s.Layer, s.State, took, s.Saw), " "))
 		if s.Layer == gateway.LayerMethods && s.State == gateway.StepOK {
 			fmt.Fprintln(t.err, "Waiting for the next event from the gateway. This can take 30 s.")
 		}
 	}
 }
 
-// printFindings prints the connection problems that were found and how to fix them.
+// printFindings prints the connection problems that were found and how to fix them, and the layers
+// that were not reached.
 func printFindings(w io.Writer, found gateway.Examination) {
-	fmt.Fprintln(w)
+	if found.Configured {
+		fmt.Fprintln(w)
+	}
 	for _, f := range found.Warnings {
 		fmt.Fprintf(w, "Warning (%s): %s\n  Fix: %s\n\n", f.Layer, f.Cause, f.Fix)
 	}
@@ -83,6 +88,15 @@ func printFindings(w io.Writer, found gateway.Examination) {
 		fmt.Fprintln(w, "No gateway is configured. Wardroom runs without one, but cannot reach any agents.\n  Fix: Connect one in the dashboard under Settings → Gateway, or set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN.")
 	case found.Failure != nil:
 		fmt.Fprintf(w, "Failed at %s: %s\n  Fix: %s\n", found.Failure.Layer, found.Failure.Cause, found.Failure.Fix)
+		var rest []string
+		for _, s := range found.Steps {
+			if s.State == gateway.StepNotReached {
+				rest = append(rest, string(s.Layer))
+			}
+		}
+		if len(rest) > 0 {
+			fmt.Fprintf(w, "Not reached: %s.\n", strings.Join(rest, ", "))
+		}
 	default:
 		fmt.Fprintf(w, "All checks passed for %s.\n", found.URL)
 	}

@@ -74,10 +74,18 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("names the first failure and the fix and exits with 1", func(t *testing.T) {
 		o := doctor(t, with("another-token"))
-		o.ends(1, "auth       failed", "events     not reached", "Failed at auth: The gateway rejected the shared token.", "Fix: Set AGENTRT_GATEWAY_TOKEN")
+		o.ends(1, "auth       failed", "Failed at auth: The gateway rejected the shared token.", "Fix: Set AGENTRT_GATEWAY_TOKEN",
+			"\nNot reached: pairing, scopes, protocol, methods, events.\n")
+		if n := strings.Count(strings.ToLower(o.out), "not reached"); n != 1 {
+			t.Errorf("the layers above take %d lines:\n%s", n, o.out)
+		}
 	})
 	t.Run("names the missing settings and exits with 1", func(t *testing.T) {
-		doctor(t, nil).ends(1, "No gateway is configured", "AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN")
+		o := doctor(t, nil)
+		o.ends(1, "AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN")
+		if !strings.HasPrefix(o.out, "No gateway is configured") || strings.Contains(o.out, "reached") {
+			t.Errorf("the cause does not come first, or not alone:\n%s", o.out)
+		}
 	})
 	t.Run("rejects invalid settings with status 2", func(t *testing.T) {
 		doctor(t, map[string]string{"AGENTRT_GATEWAY_URL": "gopher://x"}).ends(2, "AGENTRT_GATEWAY_URL is not a valid URL")
