@@ -146,6 +146,14 @@ func TestGatewaySettings(t *testing.T) {
 		for _, c := range callers {
 			waitFor(t, "no gateway", func() bool { return c.status().State == gateway.NotConfigured })
 		}
+		// Neither the first start nor a later one is a change, and a change names the address.
+		log := h.logged()
+		if first, _, _ := strings.Cut(log, "state=connected"); strings.Count(first, "token was changed") != 1 {
+			t.Errorf("the log of the first start tells of another change:\n%s", first)
+		}
+		if strings.Contains(log, `changed" url=""`) || !strings.Contains(log, "address was removed") {
+			t.Errorf("the log does not tell that the gateway was removed:\n%s", log)
+		}
 		owner.wantAudited()
 	})
 }

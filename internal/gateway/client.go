@@ -28,6 +28,7 @@ import (
 type Client struct {
 	opt             Options
 	at              *endpoint // in use; written only by the goroutine of Run, with the lock held
+	started         bool      // Run has begun; guarded by the lock
 	leader          *Client   // if this is a starter, the client that it belongs to; otherwise nil
 	starter         *Client   // holds the connection that starts runs; nil if there is only one connection
 	http            *http.Client

@@ -109,10 +109,13 @@ func (c *Client) awaitEndpoint(ctx context.Context) bool {
 }
 
 // applyEndpoint starts using the endpoint that SetEndpoint stored. What the status says
-// about the previous gateway is discarded.
+// about the previous gateway is discarded. The log tells of a change only after Run has
+// begun: what the settings set before is the address with which the client starts.
 func (c *Client) applyEndpoint() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	started, was := c.started, c.at.Endpoint
+	c.started = true
 	if c.at == c.latest {
 		return
 	}
@@ -124,7 +127,13 @@ func (c *Client) applyEndpoint() {
 	state, text := now.State, now.LastError
 	now.State, now.Since, now.DeviceID = c.status.State, c.status.Since, c.status.DeviceID
 	c.status = now
-	c.opt.Log.Info("the gateway's address or token was changed", "url", ShownURL(now.URL))
+	switch {
+	case !started || c.at.URL == was.URL && c.at.Token == was.Token:
+	case c.at.url == nil:
+		c.opt.Log.Info("the gateway's address was removed")
+	default:
+		c.opt.Log.Info("the gateway's address or token was changed", "url", now.URL)
+	}
 	c.setState(&failure{state: state, text: text, quiet: true})
 	c.notifyChange()
 }
