@@ -287,6 +287,16 @@ func TestSessionsStrange(t *testing.T) {
 	if len(slices.Compact(keys)) != 4 {
 		t.Errorf("in pages: %q", keys)
 	}
+	one := func(key string) []session.Session {
+		return decode[[]session.Session](owner.get("/api/v1/agentrt/sessions?active=true&key=" + url.QueryEscape(key)).want(http.StatusOK))
+	}
+	if got := one(keys[0]); len(got) != 1 || got[0].Key != keys[0] {
+		t.Errorf("by its key, %s is %v", keys[0], got)
+	}
+	// The dashboard asks this way, because a browser logs each 404.
+	if got := one("agent:cto:none"); len(got) != 0 {
+		t.Errorf("a session that does not exist is %v", got)
+	}
 	owner.get("/api/v1/agentrt/sessions?active=perhaps").want(http.StatusUnprocessableEntity)
 	owner.get("/api/v1/agentrt/sessions/" + strings.Repeat("k", 600)).want(http.StatusUnprocessableEntity)
 	owner.get("/api/v1/agentrt/sessions/a%00b").wantProblem(http.StatusBadRequest, "invalid_url")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"math"
 	"net/http"
 	"net/url"
@@ -26,7 +27,7 @@ func (s *Service) Mount(api *web.API) {
 		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
 	)
 	asks := web.Asks(3, s.Patience)
-	web.Get(api, "/agentrt/sessions", actor.Read, "List the runtime's sessions", s.handleList, away, asks, web.Fails(page.ErrCursor),
+	web.Get(api, "/agentrt/sessions", actor.Read, "List the runtime's sessions", s.handleList, away, asks, web.Fails(page.ErrCursor, ErrReads),
 		web.Describe("Active sessions come first; within each group, the most recently changed come first. While the runtime is unreachable, the request fails with the reason, so that outdated data never looks live."), web.Quiet())
 	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "Get a session", s.handleGet, away, asks, web.Fails(ErrNotFound, ErrReads), web.Quiet())
 	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "List the messages of a session", s.handleMessages, away, asks,
@@ -47,6 +48,7 @@ type listInput struct {
 	Kind    string `query:"kind" maxLength:"64" doc:"Only sessions of this kind."`
 	Status  string `query:"status" maxLength:"64" doc:"Only sessions with this status."`
 	Active  string `query:"active" enum:"true,false" doc:"Only sessions with a run in progress, or only sessions without one."`
+	Key     string `query:"key" maxLength:"512" doc:"Only the session with this key, also if it is too old for the list; other filters are ignored."`
 	page.Query
 }
 
@@ -56,6 +58,13 @@ type listOutput struct {
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, error) {
+	if in.Key != "" {
+		one, err := s.Get(ctx, in.Key)
+		if errors.Is(err, ErrNotFound) {
+			return &listOutput{List: *web.Page(ctx, []Session{}, "")}, nil
+		}
+		return &listOutput{List: *web.Page(ctx, []Session{one}, "")}, err
+	}
 	f := Filter{AgentID: in.AgentID, Kind: in.Kind, Status: in.Status}
 	if in.Active != "" {
 		active := in.Active == "true"

@@ -1676,7 +1676,7 @@ export interface paths {
         put?: never;
         /**
          * Approve a task in review
-         * @description The task moves from review to done, and its inbox item is resolved. Agents cannot approve tasks.
+         * @description The task moves from review to done, and its inbox item is resolved. Agents cannot approve tasks. If the agent's last run has not ended, the request is refused, because the result may still change.
          */
         post: operations["post-tasks-by-id-approve"];
         delete?: never;
@@ -1924,7 +1924,7 @@ export interface paths {
         put?: never;
         /**
          * Send a task in review back
-         * @description The text becomes your comment on the task, the task moves from review to in_progress, and its inbox item is resolved. If the task is assigned to an active agent, a gateway is configured, and you have the dispatch_tasks permission, the task is also dispatched, in the same session as before, with the text as a note. If the agent's last run has not ended, the request is refused.
+         * @description The text becomes your comment on the task, the task moves from review to in_progress, and its inbox item is resolved. If the task is assigned to an active agent, a gateway is configured, and you have the dispatch_tasks permission, the task is also dispatched, in the same session as before, with the text as a note. If the agent's last run has not ended, the request is refused, because the result may still change.
          */
         post: operations["post-tasks-by-id-send-back"];
         delete?: never;
@@ -7817,6 +7817,8 @@ export interface operations {
                 status?: string;
                 /** @description Only sessions with a run in progress, or only sessions without one. */
                 active?: "true" | "false";
+                /** @description Only the session with this key, also if it is too old for the list; other filters are ignored. */
+                key?: string;
                 /** @description Maximum number of rows to return. */
                 limit?: number;
                 /** @description Cursor of the page, from the Link header of the previous page. */
@@ -7862,6 +7864,15 @@ export interface operations {
             };
             /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests. `too_many_session_reads`: Too many requests to read sessions from the runtime. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12382,15 +12393,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `task_with_agent`: The task is currently dispatched to an agent. */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
@@ -12400,7 +12403,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `task_not_in_review`: The task is not in review. `dependencies_unfinished`: The task depends on tasks that are not done. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `task_not_in_review`: The task is not in review. `task_run_active`: The agent's run on the task has not ended. `dependencies_unfinished`: The task depends on tasks that are not done. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13301,7 +13304,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `task_not_in_review`: The task is not in review. `dependencies_unfinished`: The task depends on tasks that are not done. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. `agent_held`: The agent is held. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. `task_not_in_review`: The task is not in review. `task_run_active`: The agent's run on the task has not ended. `dependencies_unfinished`: The task depends on tasks that are not done. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. `agent_held`: The agent is held. */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -9,7 +9,6 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { Icon, type IconName } from '../ui/Icon'
 import { Badge, type Look, State } from '../ui/State'
 import { canonical } from './liveSessions'
-import { mainAgentOf } from './outbox'
 import { type Archived, agentOf, nameOf, partsOf, type Session, type Standing, standing } from './session'
 
 const words = sessionsWords
@@ -133,18 +132,15 @@ export function StartedBy({ of: s, find }: Started) {
 
 function Parent({ of: key, find }: { of: string; find: Started['find'] }) {
   const found = find(canonical(key))
-  const name = found?.name ?? nameOf({ key, label: null, agent_id: agentOf(key) })
-  // The page of a main session exists without the session.
-  const to = found?.to ?? (mainAgentOf(key) ? canonical(key) : null)
-  if (to === null)
+  if (!found)
     return (
       <bdi className="truncate" title={words.startedBy.gone}>
-        {name}
+        {nameOf({ key, label: null, agent_id: agentOf(key) })}
       </bdi>
     )
   return (
-    <Link className="truncate text-accent hover:underline" params={{ key: to }} to="/sessions/$key">
-      <bdi>{name}</bdi>
+    <Link className="truncate text-accent hover:underline" params={{ key: found.to }} to="/sessions/$key">
+      <bdi>{found.name}</bdi>
     </Link>
   )
 }

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, nextCursor, type Page, take, takePage } from '../api/client'
-import { asProblem } from '../api/problem'
+import { asProblem, Problem } from '../api/problem'
+import { sessions as words } from '../texts/sessions'
 import { applyTold, canonical, heard, type Live, liveKey, oneKey, saidKey, told } from './liveSessions'
 import { type Archived, isArchiveId, type Session } from './session'
 import { addHeard, joinNewest, joinOlder, type Message, type Transcript } from './transcript'
@@ -30,11 +31,16 @@ export const liveQuery = queryOptions({
   },
 })
 
+/** A live session. Its absence is an ordinary answer: a browser would log a 404 as an error of the page. */
 export const oneQuery = (key: string) =>
   queryOptions({
     queryKey: oneKey(key),
-    queryFn: ({ signal }) =>
-      take(api.GET('/api/v1/agentrt/sessions/{key}', { params: { path: { key: canonical(key) } }, signal })),
+    queryFn: async ({ signal }): Promise<Session> => {
+      const query = { key: canonical(key) }
+      const [session] = await take(api.GET('/api/v1/agentrt/sessions', { params: { query }, signal }))
+      if (!session) throw new Problem({ status: 404, code: 'session_not_found', title: words.archive.gone })
+      return session
+    },
   })
 
 export const archivedQuery = (id: string) =>

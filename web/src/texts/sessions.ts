@@ -35,7 +35,7 @@ export const sessions = {
   kindUnknown: 'Unknown kind',
   startedBy: {
     label: 'Started by',
-    gone: 'No longer in the runtime',
+    gone: 'Not in the runtime’s list of sessions',
     kinds: {
       standup: 'a standup',
       cron: 'a schedule',
