@@ -149,7 +149,7 @@ describe('the first run', () => {
     await access.getByRole('button', { name: 'Remove gateway' }).click()
     await page.getByRole('dialog').getByLabel('Your password', { exact: true }).fill('four random words are good')
     await page.getByRole('dialog').getByRole('button', { name: 'Remove gateway' }).click()
-    await page.getByRole('region', { name: 'Connect a gateway' }).getByLabel('Address').waitFor()
+    await page.getByRole('region', { name: 'Connect an OpenClaw gateway' }).getByLabel('Address').waitFor()
     await page.getByRole('region', { name: 'Connection' }).getByText('Not configured').waitFor()
     await context.close()
   })

@@ -34,7 +34,7 @@ it('the timeline is not said to be empty before its runs are known', () => {
 })
 
 it('the runtime is not said to have no agents before they are known', () => {
-  loading(<RuntimeContents agents={undefined} gateway={{ connected_at: '2026-11-20T08:00:00Z' } as never} />)
+  loading(<RuntimeContents agents={undefined} />)
   expect(screen.queryByText(/No agents in the runtime yet/)).toBeNull()
 })
 

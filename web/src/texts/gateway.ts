@@ -41,11 +41,11 @@ export const gateway = {
   access: {
     what: 'the gateway settings',
     title: 'Address and token',
-    connect: 'Connect a gateway',
+    connect: 'Connect an OpenClaw gateway',
     address: 'Address',
     addressHelp: 'For example, ws://127.0.0.1:18789.',
     token: 'Token',
-    tokenHelp: 'The gateway’s gateway.auth.token setting.',
+    tokenHelp: 'OpenClaw’s gateway.auth.token setting.',
     keepHelp: 'Leave empty to keep the stored token.',
     againHelp: 'Enter the token again. It is never sent to another address.',
     isSet: 'Set',

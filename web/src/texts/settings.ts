@@ -45,7 +45,10 @@ export const settings = {
       name: 'Agents and keys',
       about: 'Agents work without a key. With one, they can also take up tasks, report, and ask you by themselves.',
     },
-    gateway: { name: 'Gateway', about: 'The connection to your agents: status, checks, and pairing.' },
+    gateway: {
+      name: 'Gateway',
+      about: 'The connection to OpenClaw, which runs your agents: status, checks, and pairing.',
+    },
     projects: { name: 'Projects', about: 'Group related tasks, and filter the board by them.' },
     teams: { name: 'Teams', about: 'Standup teams: facilitators, participants, and time zones.' },
     retention: { name: 'Retention', about: 'How long Wardroom keeps data.' },

@@ -1,7 +1,7 @@
 export const welcome = {
   title: 'First steps',
   intro:
-    'Connect your agents and schedule a daily standup in a few minutes. You can skip any step and come back to it later in Settings.',
+    'Connect your OpenClaw agents and schedule a daily standup in a few minutes. You can skip any step and come back to it later in Settings.',
   steps: {
     connect: 'Connect the gateway',
     doctor: 'Check the connection',
@@ -13,11 +13,12 @@ export const welcome = {
   stepOf: (n: number, of: number) => `Step ${n} of ${of}`,
   stepNames: 'Steps',
   stepsWhat: 'the first steps',
-  state: { done: 'Done', open: 'To do', unknown: 'Unknown' },
+  state: { done: 'Done', open: 'To do', waits: 'Waiting', unknown: 'Unknown' },
   why: {
     reading: 'Checking…',
     noGateway: 'No gateway configured',
     notThere: (state: string) => (state ? `Not connected: ${state.toLowerCase()}` : 'Not connected'),
+    needsGateway: 'Needs the gateway',
     away: 'Gateway offline',
     notExamined: 'Not connected and not checked yet',
     unhealthy: 'The last check found a problem',
@@ -35,8 +36,10 @@ export const welcome = {
   skip: 'Skip this step',
   next: 'Continue',
   toNow: 'Go to the Now page',
+  leave: 'Skip setup, open Wardroom',
+  away: 'This step opens once the gateway is connected.',
   connect: {
-    text: 'Enter the gateway’s address and token. The token is stored encrypted and never shown again.',
+    text: 'Enter the address and token of OpenClaw’s gateway. The token is stored encrypted and never shown again.',
     waiting: 'This page updates as soon as the gateway connects.',
     scopes:
       'To create the daily standup job here, request this scope in Wardroom’s environment and restart Wardroom. You can remove it afterwards:',
@@ -52,7 +55,6 @@ export const welcome = {
     jobs: (n: number, more: boolean) =>
       n === 1 && !more ? '1 scheduled job' : `${n}${more ? ' or more' : ''} scheduled jobs`,
     none: 'No agents in the runtime yet. Agents that you create there appear here automatically.',
-    away: 'This step opens once the gateway is connected.',
     running: (n: number) => `${n} active`,
   },
   accounts: {
@@ -61,8 +63,6 @@ export const welcome = {
     create: (n: number) => (n === 1 ? 'Create 1 account' : `Create ${n} accounts`),
     failed: (name: string) => `Couldn’t create an account for ${name}:`,
     nobody: 'No agents in the runtime yet. Agents that you create there appear here automatically.',
-    away: 'Can’t list agents: the gateway isn’t connected.',
-    toConnect: 'Connect the gateway',
     has: 'Has an account',
   },
   standup: {

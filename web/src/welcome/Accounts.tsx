@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { asProblem } from '../api/problem'
 import { emailOf, newAgent, useCreateAgent } from '../settings/AgentAccount'
@@ -13,9 +12,8 @@ const words = welcome.accounts
 
 /** Creates accounts for all agents without one. A failure doesn't stop the others. */
 export function Accounts({ known }: { known: Known }) {
-  const { agents, gateway } = known
+  const { agents } = known
   const missing = withoutAccount(agents)
-  const connected = gateway !== undefined && gateway.connected_at !== null
   const having = agents?.filter(a => a.account !== null) ?? []
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
   const [failed, setFailed] = useState<ReadonlyMap<string, string>>(new Map())
@@ -71,17 +69,7 @@ export function Accounts({ known }: { known: Known }) {
           ))}
         </ul>
       )}
-      {missing.length === 0 && connected && agents && standing('accounts', known).is !== 'done' && (
-        <p>{words.nobody}</p>
-      )}
-      {gateway && !connected && (
-        <p>
-          {words.away}{' '}
-          <Link className="text-accent underline" search={{ step: 'connect' }} to="/welcome">
-            {words.toConnect}
-          </Link>
-        </p>
-      )}
+      {missing.length === 0 && standing('accounts', known).is === 'open' && <p>{words.nobody}</p>}
       {[...failed].map(([name, why]) => (
         <p className="wrap-anywhere text-danger" key={name} role="alert">
           {words.failed(name)} {why}

@@ -1,29 +1,14 @@
-import { Link } from '@tanstack/react-router'
 import type { Schemas } from '../api/client'
 import { Doctor } from '../settings/Doctor'
 import { Pairing } from '../settings/Pairing'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
-import { buttonClass } from '../ui/Button'
-import { Empty, Skeleton } from '../ui/Views'
+import { Skeleton } from '../ui/Views'
 
 /** The doctor's checklist, and the pairing if needed. */
 export function CheckConnection({ gateway }: { gateway: Schemas['GatewayStatus'] | undefined }) {
   if (!gateway) return <Skeleton label={`${texts.ui.loading} ${settings.gateway.what}`} rows={4} />
-  if (gateway.state === 'not_configured') {
-    return (
-      <Empty
-        action={
-          <Link className={buttonClass('plain')} search={{ step: 'connect' }} to="/welcome">
-            {welcome.steps.connect}
-          </Link>
-        }
-        icon="link"
-        title={settings.health.gatewayOff}
-      />
-    )
-  }
   return (
     <>
       <p>{welcome.doctor.text}</p>

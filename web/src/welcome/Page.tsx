@@ -5,14 +5,27 @@ import { ForLeads } from '../settings/Bits'
 import { texts } from '../texts'
 import { welcome as words } from '../texts/welcome'
 import { Button, buttonClass } from '../ui/Button'
+import type { IconName } from '../ui/Icon'
 import { State, type Tone } from '../ui/State'
 import { Skeleton } from '../ui/Views'
 import { Accounts } from './Accounts'
 import { CheckConnection } from './CheckConnection'
 import { Connect } from './Connect'
+import { NotConnected } from './NotConnected'
 import { RuntimeContents } from './RuntimeContents'
 import { Standup } from './Standup'
-import { beside, doneSteps, firstOpen, type Known, type Standing, type Step, standing, steps, tasks } from './steps'
+import {
+  beside,
+  doneSteps,
+  firstOpen,
+  type Known,
+  lacksGateway,
+  type Standing,
+  type Step,
+  standing,
+  steps,
+  tasks,
+} from './steps'
 import { useStepFacts } from './useStepFacts'
 
 const welcomeRoute = getRouteApi('/frame/welcome')
@@ -50,9 +63,10 @@ function Wizard() {
   )
 }
 
-const looks: Record<Standing['is'], { tone: Tone; icon: 'check' | 'clock' | 'off' }> = {
+const looks: Record<Standing['is'], { tone: Tone; icon: IconName }> = {
   done: { tone: 'active', icon: 'check' },
   open: { tone: 'attention', icon: 'clock' },
+  waits: { tone: 'idle', icon: 'dependency' },
   unknown: { tone: 'idle', icon: 'off' },
 }
 
@@ -95,7 +109,7 @@ function List({ at, known }: { at: Step; known: Known }) {
 const bodies: Record<Exclude<Step, 'end'>, (known: Known) => ReactNode> = {
   connect: known => <Connect gateway={known.gateway} />,
   doctor: known => <CheckConnection gateway={known.gateway} />,
-  found: known => <RuntimeContents agents={known.agents} gateway={known.gateway} />,
+  found: known => <RuntimeContents agents={known.gateway && known.agents} />,
   accounts: known => <Accounts known={known} />,
   standup: known => <Standup known={known} />,
 }
@@ -109,8 +123,8 @@ function Pane({ step, known, done }: { step: Step; known: Known; done: ReadonlyS
     if (shown.current !== step) heading.current?.focus()
     shown.current = step
   }, [step])
-  const before = beside(step, -1)
-  const after = beside(step, 1)
+  const before = beside(step, -1, known)
+  const after = beside(step, 1, known)
   const go = (to: Step) => void navigate({ search: { step: to } })
   return (
     <section aria-label={words.steps[step]} className="hairline flex min-w-0 grow flex-col gap-4 rounded-md p-4">
@@ -132,7 +146,7 @@ function Pane({ step, known, done }: { step: Step; known: Known; done: ReadonlyS
       ) : (
         <>
           <Stands of={standing(step, known)} />
-          {bodies[step](known)}
+          {lacksGateway(step, known) ? <NotConnected /> : bodies[step](known)}
         </>
       )}
       <div className="flex flex-wrap gap-2 border-line border-t pt-3">
@@ -142,6 +156,11 @@ function Pane({ step, known, done }: { step: Step; known: Known; done: ReadonlyS
           </Button>
         )}
         <span className="grow" />
+        {after && (
+          <Link className={buttonClass('quiet')} to="/">
+            {words.leave}
+          </Link>
+        )}
         {after ? (
           <Button look={done.has(step) ? 'primary' : 'plain'} onClick={() => go(after)}>
             {done.has(step) ? words.next : words.skip}
@@ -169,8 +188,8 @@ function Stands({ of }: { of: Standing }) {
 /** The summary of all steps. */
 function End({ known }: { known: Known }) {
   const all = tasks.map(s => ({ step: s, of: standing(s, known) }))
-  const open = all.filter(s => s.of.is === 'open').length
-  const unknown = all.filter(s => s.of.is !== 'done' && s.of.is !== 'open').length
+  const unknown = all.filter(s => s.of.is === 'unknown').length
+  const open = all.filter(s => s.of.is !== 'done').length - unknown
   return (
     <>
       <p>{open + unknown === 0 ? words.end.all : words.end.missing(open, unknown)}</p>

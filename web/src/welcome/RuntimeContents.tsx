@@ -5,20 +5,12 @@ import { texts } from '../texts'
 import { welcome } from '../texts/welcome'
 import { Icon, type IconName } from '../ui/Icon'
 import { Answer, Skeleton } from '../ui/Views'
-import { NotConnected } from './NotConnected'
 
 const words = welcome.found
 
 /** The runtime's agents, sessions, and jobs. */
-export function RuntimeContents({
-  gateway,
-  agents,
-}: {
-  gateway: Schemas['GatewayStatus'] | undefined
-  agents: readonly Schemas['Agent'][] | undefined
-}) {
-  if (!gateway || !agents) return <Skeleton label={`${texts.ui.loading} ${words.what}`} rows={3} />
-  if (gateway.connected_at === null) return <NotConnected />
+export function RuntimeContents({ agents }: { agents: readonly Schemas['Agent'][] | undefined }) {
+  if (!agents) return <Skeleton label={`${texts.ui.loading} ${words.what}`} rows={3} />
   const there = agents.filter(a => a.in_runtime === true)
   return (
     <>

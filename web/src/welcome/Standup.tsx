@@ -9,22 +9,22 @@ import { Command, Note, Refusal, refused } from '../settings/Bits'
 import { useMakeKey } from '../settings/Keys'
 import { jobsQuery, scheduleQuery } from '../settings/queries'
 import { Secret } from '../settings/Secret'
+import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
 import { Button } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { State } from '../ui/State'
 import { SubmitForm } from '../ui/SubmitForm'
-import { Answer } from '../ui/Views'
+import { Answer, Skeleton } from '../ui/Views'
 import { adminScope } from './Connect'
-import { NotConnected } from './NotConnected'
 import { type Known, standupJob } from './steps'
 
 const words = welcome.standup
 
 /** Creates the standup job, and the API key it uses. */
 export function Standup({ known }: { known: Known }) {
-  if (!known.gateway || known.gateway.connected_at === null) return <NotConnected />
+  if (!known.gateway) return <Skeleton label={`${texts.ui.loading} ${standupJob}`} rows={3} />
   return (
     <>
       <p>{words.text}</p>

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { beside, doneSteps, firstOpen, type Known, standing, stepsLeft, tasks, withoutAccount } from './steps'
+import {
+  beside,
+  doneSteps,
+  firstOpen,
+  type Known,
+  lacksGateway,
+  standing,
+  stepsLeft,
+  tasks,
+  withoutAccount,
+} from './steps'
 
 type Agents = NonNullable<Known['agents']>
 const agent = (agent_id: string, in_runtime: boolean | null, account: boolean): Agents[number] =>
@@ -55,9 +65,17 @@ describe('a step', () => {
     })
   })
   it('has neighbours, and the ends have none beyond', () => {
-    expect(beside('connect', -1)).toBeUndefined()
-    expect(beside('connect', 1)).toBe('doctor')
-    expect(beside('end', 1)).toBeUndefined()
+    const known = { ...none, gateway: here }
+    expect(beside('connect', -1, known)).toBeUndefined()
+    expect(beside('connect', 1, known)).toBe('doctor')
+    expect(beside('end', 1, known)).toBeUndefined()
+  })
+  it('that can’t be done is passed over', () => {
+    expect(beside('connect', 1, { ...none, gateway: noGateway })).toBe('end')
+    expect(beside('end', -1, { ...none, gateway: noGateway })).toBe('connect')
+    // The checks help to connect a gateway that can’t be reached.
+    expect(beside('connect', 1, { ...none, gateway: gateway(null) })).toBe('doctor')
+    expect(beside('doctor', 1, { ...none, gateway: gateway(null) })).toBe('end')
   })
 })
 
@@ -65,15 +83,24 @@ const all = (known: Known) => Object.fromEntries(tasks.map(s => [s, standing(s, 
 
 // "Every agent has an account" is wrong when there are no agents.
 describe('how a step stands', () => {
-  it('is to do while no gateway is set, also where an agent has an account already', () => {
+  it('waits for a gateway, also where an agent has an account already', () => {
     const known = { ...none, gateway: noGateway, agents: [agent('coo', null, true)] }
-    expect(new Set(Object.values(all(known)))).toEqual(new Set(['open']))
-    for (const s of tasks) expect(standing(s, known).why).toBe('No gateway configured')
+    const [connect, ...others] = tasks
+    expect(connect && standing(connect, known)).toEqual({ is: 'open', why: 'No gateway configured' })
+    for (const s of others) {
+      expect(standing(s, known), s).toEqual({ is: 'waits', why: 'Needs the gateway' })
+      expect(lacksGateway(s, known), s).toBe(true)
+    }
+    expect(all({ ...known, gateway: gateway(null) })).toMatchObject({
+      doctor: 'open',
+      found: 'waits',
+      standup: 'waits',
+    })
   })
   it('is unknown where only the runtime could say it and that is away', () => {
     const known = {
       ...none,
-      gateway: gateway(null),
+      gateway: gateway(null, { last_seen_at: '2026-11-20T08:00:00Z' }),
       agents: [agent('coo', null, true)],
       jobs: [{ name: 'daily-standup' }],
     }
@@ -106,7 +133,7 @@ describe('how a step stands', () => {
 // The reminder must not show when everything is done or the gateway is merely offline.
 describe('the way back to the first steps', () => {
   it('is offered while something is to do, from the first of it', () => {
-    expect(stepsLeft({ ...none, gateway: noGateway, agents: [] })[0]).toBe('connect')
+    expect(stepsLeft({ ...none, gateway: noGateway, agents: [] })).toEqual(tasks)
     expect(stepsLeft({ ...none, gateway: gateway(null), agents: [] })[0]).toBe('connect')
     expect(stepsLeft({ ...none, gateway: here, agents: [agent('coo', true, false)], jobs: [] })).toEqual([
       'accounts',

@@ -22,9 +22,9 @@ export interface Known {
 export const withoutAccount = (agents: readonly Schemas['Agent'][] | undefined): Schemas['Agent'][] =>
   (agents ?? []).filter(a => a.in_runtime === true && a.account === null)
 
-/** The status of a step: done, open, or unknown; and why it isn't done. */
+/** The status of a step, and why it isn't done. A step that waits can't be done before the gateway is connected. */
 export interface Standing {
-  is: 'done' | 'open' | 'unknown'
+  is: 'done' | 'open' | 'waits' | 'unknown'
   why: string
 }
 
@@ -32,13 +32,14 @@ type Task = Exclude<Step, 'end'>
 const why = welcome.why
 const done: Standing = { is: 'done', why: '' }
 const open = (because: string): Standing => ({ is: 'open', why: because })
+const waits: Standing = { is: 'waits', why: why.needsGateway }
 const unknown = (because: string): Standing => ({ is: 'unknown', why: because })
 
-/** The status of a step that needs the gateway: open if none is configured, unknown while it is offline. */
+/** The status of a step that needs the gateway: it waits until the first connection, and is unknown while offline. */
 function asked({ gateway, failed }: Known, then: () => Standing): Standing {
   if (!gateway) return unknown(failed?.gateway ?? why.reading)
-  if (gateway.state === 'not_configured') return open(why.noGateway)
-  return gateway.connected_at === null ? unknown(why.away) : then()
+  if (gateway.connected_at !== null) return then()
+  return gateway.last_seen_at === null ? waits : unknown(why.away)
 }
 
 const standings: Record<Task, (known: Known) => Standing> = {
@@ -54,7 +55,7 @@ const standings: Record<Task, (known: Known) => Standing> = {
     if (!gateway) return unknown(failed?.gateway ?? why.reading)
     // A working connection needs no check.
     if (gateway.state === 'connected') return done
-    return open(gateway.state === 'not_configured' ? why.noGateway : why.notExamined)
+    return gateway.state === 'not_configured' ? waits : open(why.notExamined)
   },
   found: known =>
     asked(known, () => {
@@ -89,12 +90,17 @@ export const tasks = steps.filter((s): s is Task => s !== 'end')
 export const doneSteps = (known: Known): ReadonlySet<Step> =>
   new Set(tasks.filter(s => standing(s, known).is === 'done'))
 
+/** Returns whether a step needs the gateway, which isn't connected. */
+export const lacksGateway = (step: Task, known: Known): boolean =>
+  standing(step, known).is === 'waits' ||
+  (step !== 'connect' && step !== 'doctor' && known.gateway?.connected_at === null)
+
 /**
- * Returns the open steps for the reminder. None while a formerly connected gateway is offline, which needs repair
+ * Returns the steps for the reminder that aren't done. None while a formerly connected gateway is offline, which needs repair
  * instead.
  */
 export function stepsLeft(known: Known): Task[] {
-  const left = tasks.filter(s => standing(s, known).is === 'open')
+  const left = tasks.filter(s => /^(open|waits)$/.test(standing(s, known).is))
   const { gateway } = known
   return gateway?.connected_at === null && gateway.last_seen_at !== null ? [] : left
 }
@@ -102,5 +108,8 @@ export function stepsLeft(known: Known): Task[] {
 /** Returns the first step that isn't done. */
 export const firstOpen = (done: ReadonlySet<Step>): Step => steps.find(s => s === 'end' || !done.has(s)) ?? 'end'
 
-/** Returns the next or previous step. */
-export const beside = (step: Step, by: 1 | -1): Step | undefined => steps[steps.indexOf(step) + by]
+/** Returns the next or previous step, without those that can't be done. */
+export function beside(step: Step, by: 1 | -1, known: Known): Step | undefined {
+  const next = steps[steps.indexOf(step) + by]
+  return next && next !== 'end' && lacksGateway(next, known) ? beside(next, by, known) : next
+}
