@@ -17,6 +17,7 @@ vi.mock('@tanstack/react-router', async of => ({
 let answers: Promise<void>
 let more: object[]
 let items: object[]
+let jobs: object[]
 
 const result = {
   ...{ kind: 'comment', task_id: null, task_key: null, comment_id: null, session_id: null, standup_id: null },
@@ -32,13 +33,19 @@ beforeEach(() => {
   answers = Promise.resolve()
   more = []
   items = []
+  jobs = []
   vi.stubGlobal('fetch', async (request: Request) => {
     const { pathname, searchParams } = new URL(request.url)
     const q = searchParams.get('q')
     if (pathname === '/api/v1/search') await answers
     const found = { ...result, kind: 'task', task_id: q, task_key: `TASK-${q}`, title: `Task of ${q}` }
-    const body = pathname === '/api/v1/search' ? [found, ...more] : pathname === '/api/v1/inbox' ? items : []
-    return new Response(JSON.stringify(body), { headers: { 'Content-Type': 'application/json' } })
+    const bodies: Record<string, unknown> = {
+      '/api/v1/search': [found, ...more],
+      '/api/v1/inbox': items,
+      '/api/v1/agentrt/status': { state: 'connected' },
+      '/api/v1/agentrt/jobs': jobs,
+    }
+    return new Response(JSON.stringify(bodies[pathname] ?? []), { headers: { 'Content-Type': 'application/json' } })
   })
 })
 afterEach(() => {
@@ -146,8 +153,23 @@ it('creates a task from a text for which there is nothing', async () => {
   await waitFor(() => expect(gone).toHaveBeenCalledWith({ to: '/tasks', search: { new: 'ø' } }))
 })
 
+// A job is named in the inbox and in chats; its name must lead to it. The name is the agent's.
+it('finds a job by its name, and shows it as text', async () => {
+  jobs = [
+    { id: 'j1', name: 'Mix <img src=x onerror=alert(1)> blue', agentId: 'cto' },
+    { id: 'j2', name: 'Mix red', agentId: 'cto' },
+  ]
+  const { type } = open()
+  type('blue')
+  const found = within(await screen.findByRole('group', { name: 'Schedules' })).getAllByRole('option')
+  expect(found.map(o => o.textContent)).toEqual(['Mix <img src=x onerror=alert(1)> bluectoJob'])
+  expect(document.querySelector('img')).toBeNull()
+  fireEvent.click(found[0] as HTMLElement)
+  await waitFor(() => expect(gone).toHaveBeenCalledWith({ to: '/schedules', search: { job: 'j1' } }))
+})
+
 // The item is where the user acts on a blocked task.
-it('finds an inbox item by its title, after the tasks', async () => {
+it('finds an inbox item by its text, after the tasks', async () => {
   const item = {
     id: 'i1',
     kind: 'spend_unusual',
@@ -155,12 +177,15 @@ it('finds an inbox item by its title, after the tasks', async () => {
     assignee: null,
     subject: { kind: '', id: '', name: '' },
   }
-  items = [{ ...item, title: 'The card for blue paint expired', last_at: '2026-11-20T08:00:00Z' }]
+  const detail = 'Nobody can buy *blue* paint.\n\nA second paragraph.'
+  items = [{ ...item, title: 'The card expired', detail, last_at: '2026-11-20T08:00:00Z' }]
   const { type } = open()
   type('blue')
   await screen.findByRole('option', { name: /Task of blue/ })
   const found = within(await screen.findByRole('group', { name: 'Inbox' })).getByRole('option')
   expect(screen.getAllByRole('option').indexOf(found)).toBe(1)
+  expect(found.textContent).toMatch(/Nobody can buy blue paint\.$/)
+  expect(within(found).getByText('blue', { selector: 'mark' })).toBeTruthy()
   fireEvent.click(found)
   await waitFor(() => expect(gone).toHaveBeenCalledWith({ to: '/inbox', search: { item: 'i1' } }))
 })

@@ -165,7 +165,7 @@ function Row({ entry: e, typed }: { entry: Entry; typed: string }) {
         </span>
         {e.found?.snippet && (
           <bdi className="block truncate text-soft text-xs">
-            <Marked of={piecesOf(e.found)} />
+            <Marked of={e.isResult ? piecesOf(e.found) : titlePieces(e.found.snippet, typed)} />
           </bdi>
         )}
       </span>

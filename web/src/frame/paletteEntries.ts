@@ -6,6 +6,8 @@ import { comparable } from '../app/comparable'
 import { day } from '../app/format'
 import { places } from '../app/places'
 import { queries } from '../app/queries'
+import type { Job } from '../schedules/job'
+import { jobsQuery } from '../schedules/queries'
 import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import type { IconName } from '../ui/Icon'
@@ -196,6 +198,17 @@ const agentsOf = (agents: Agents, navigate: Navigate): Entry[] =>
     run: () => void navigate({ to: '/agents/$agentId', params: { agentId: a.agent_id } }),
   }))
 
+const jobsOf = (jobs: readonly Job[], name: (agent: string) => string, navigate: Navigate): Entry[] =>
+  jobs.map(j => ({
+    id: `job-${j.id}`,
+    group: texts.app.places.schedules,
+    icon: 'schedules',
+    label: j.name,
+    ...(j.agentId ? { hint: name(j.agentId) } : {}),
+    kind: words.kinds.job,
+    run: () => void navigate({ to: '/schedules', search: { job: j.id } }),
+  }))
+
 interface Entries {
   entries: Entry[]
   /** Whether the results belong to an earlier query, because the server hasn't answered the current one. */
@@ -204,8 +217,8 @@ interface Entries {
 }
 
 /**
- * Returns what matches: inbox items, pages, agents, and commands by name, and what the server finds. Without a query, returns the
- * recent things, the commands, and the pages.
+ * Returns what matches: inbox items by their text; pages, agents, jobs, and commands by name; and what the server finds.
+ * Without a query, returns the recent things, the commands, the pages, and the agents.
  */
 export function useEntries(
   typed: string,
@@ -216,6 +229,8 @@ export function useEntries(
   const navigate = useNavigate()
   const q = useCalm(typed.trim(), 150)
   const agents = useQuery(queries.agents).data
+  const connected = useQuery(queries.gateway).data?.state === 'connected'
+  const jobs = useQuery({ ...jobsQuery, enabled: connected && q !== '' }).data?.rows
   const found = useQuery({
     queryKey: ['search', q],
     queryFn: ({ signal }) => take(api.GET('/api/v1/search', { params: { query: { q, limit } }, signal })),
@@ -232,11 +247,12 @@ export function useEntries(
       ...placesOf(navigate),
       ...partsOf(navigate),
       ...agentsOf(agents ?? [], navigate),
+      ...jobsOf(jobs ?? [], name, navigate),
       ...commands,
     ].filter(e => fits(`${e.label} ${e.hint ?? ''}`, text))
     return [
       ...tasksOf(text, answered, navigate),
-      ...inbox.filter(e => fits(e.label, text)),
+      ...inbox.filter(e => fits(`${e.label} ${e.found?.snippet ?? ''}`, text)),
       ...named,
       // Matches by name come first; reports and sessions match on their content.
       ...standupsOf(answered, name, navigate),
@@ -247,6 +263,6 @@ export function useEntries(
       ),
       newTaskOf(text, navigate),
     ]
-  }, [typed, q, found.data, agents, recent, commands, inbox, navigate])
+  }, [typed, q, found.data, agents, jobs, recent, commands, inbox, navigate])
   return { entries, isOld: q !== typed.trim() || found.isPlaceholderData, error: found.error }
 }

@@ -73,7 +73,7 @@ export const app = {
   demo: 'Demo: built-in agents, no real costs.',
   palette: {
     open: 'Search and commands',
-    label: 'Search tasks, standups, sessions, agents, pages, and commands',
+    label: 'Search tasks, standups, sessions, agents, jobs, pages, and commands',
     placeholder: 'Search or run a command…',
     recent: 'Recent',
     places: 'Pages',
@@ -82,7 +82,7 @@ export const app = {
     sessions: 'Sessions',
     agents: 'Agents',
     commands: 'Actions',
-    kinds: { task: 'Task', comment: 'Comment', report: 'Report', session: 'Session' },
+    kinds: { task: 'Task', comment: 'Comment', report: 'Report', session: 'Session', job: 'Job' },
     newTask: 'New task',
     newTaskOf: (title: string) => `New task: ${title}`,
     message: (agent: string) => `Message ${agent}`,
