@@ -301,6 +301,23 @@ func TestReview(t *testing.T) {
 			return made
 		}
 		first := inReview("cto")
+		dispatched := func(state DispatchState) {
+			t.Helper()
+			if err := d.Tx(t.Context(), func(tx *db.Tx) error {
+				return s.SetDispatch(t.Context(), tx, first.ID, Dispatch{State: state, AgentID: "cto"})
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Its agent has reported, but its run goes on.
+		dispatched(Started)
+		if _, err := s.Approve(s.as(s.boss, ""), first.Key); !errors.Is(err, ErrRunActive) {
+			t.Errorf("approved during the run: %v", err)
+		}
+		if _, err := s.SendBack(s.as(s.boss, ""), first.Key, Return{Text: "No"}); !errors.Is(err, ErrRunActive) || len(s.comments(first.Key)) > 0 {
+			t.Errorf("sent back during the run: %v, with the comments %q", err, s.comments(first.Key))
+		}
+		dispatched(Ended)
 		for range 2 {
 			got, err := s.Approve(s.as(s.ada, "k"), first.Key)
 			if err != nil || got.Status != Done || got.DoneAt == nil || got.Version != first.Version+1 {

@@ -69,18 +69,21 @@ func (s *Service) mountClaims(api *web.API) {
 // mountDecisions adds the routes with which people decide about tasks.
 func (s *Service) mountDecisions(api *web.API) {
 	decides := slices.Concat([]*fault.Error{ErrNotFound, ErrArchived, ErrMayNotDispatch}, s.SendRefusals)
-	returns := slices.Concat([]*fault.Error{ErrNotFound, ErrArchived, ErrNotInReview, ErrWaiting}, s.SendRefusals)
+	returns := slices.Concat([]*fault.Error{ErrNotFound, ErrArchived, ErrNotInReview, ErrRunActive, ErrWaiting}, s.SendRefusals)
 	web.Post(api, "/tasks/{id}/decide", actor.DecideTasks, "Decide what to do about a task", s.handleDecide, web.Once(), web.Fails(decides...),
 		web.Describe("Everything happens or nothing does. The text becomes your comment on the task. The task is unblocked, the standups' blockers that name it end, "+
 			"and the unresolved inbox items of the kinds escalation, old_blocker, and task_blocked about it are resolved with the text as the note. "+
 			"With unblock set to false, the task stays blocked and these items are acknowledged. The next standup tells the team what you decided."))
-	web.Post(api, "/tasks/{id}/approve", actor.DecideTasks, "Approve a task in review", s.handleApprove, web.Once(), web.Fails(ErrNotFound, ErrArchived, ErrNotInReview, ErrWaiting, ErrWithAgent),
-		web.Describe("The task moves from review to done, and its inbox item is resolved. Agents cannot approve tasks."))
+	web.Post(api, "/tasks/{id}/approve", actor.DecideTasks, "Approve a task in review", s.handleApprove, web.Once(), web.Fails(ErrNotFound, ErrArchived, ErrNotInReview, ErrRunActive, ErrWaiting),
+		web.Describe("The task moves from review to done, and its inbox item is resolved. Agents cannot approve tasks. "+unsettled))
 	web.Post(api, "/tasks/{id}/send-back", actor.DecideTasks, "Send a task in review back", s.handleSendBack, web.Once(), web.Fails(returns...),
 		web.Describe("The text becomes your comment on the task, the task moves from review to in_progress, and its inbox item is resolved. "+
 			"If the task is assigned to an active agent, a gateway is configured, and you have the dispatch_tasks permission, the task is also dispatched, "+
-			"in the same session as before, with the text as a note. If the agent's last run has not ended, the request is refused."))
+			"in the same session as before, with the text as a note. "+unsettled))
 }
+
+// unsettled says when a task can be neither approved nor sent back.
+const unsettled = "If the agent's last run has not ended, the request is refused, because the result may still change."
 
 // mountComments adds the routes for comments.
 func (s *Service) mountComments(api *web.API) {

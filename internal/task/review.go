@@ -14,8 +14,12 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// ErrNotInReview means that the task can be neither approved nor sent back.
-var ErrNotInReview = fault.New(fault.Conflict, "task_not_in_review", "The task is not in review.")
+// Errors returned when a task can be neither approved nor sent back.
+var (
+	ErrNotInReview = fault.New(fault.Conflict, "task_not_in_review", "The task is not in review.")
+	// ErrRunActive means that the result may still change.
+	ErrRunActive = fault.New(fault.Conflict, "task_run_active", "The agent's run on the task has not ended.")
+)
 
 // Approve moves a task from review to done, which resolves its inbox item.
 func (s *Service) Approve(ctx context.Context, ref string) (Task, error) {
@@ -75,11 +79,16 @@ func withoutReceiver(err error) bool {
 }
 
 // findInReview returns a task that is in review and not archived. It fails with ErrNotInReview if the
-// task is in another column.
+// task is in another column, and with ErrRunActive while it is with its agent.
 func findInReview(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	t, err := findOpen(ctx, tx, ref)
-	if err == nil && t.Status != Review {
+	switch {
+	case err != nil:
+	case t.Status != Review:
 		err = ErrNotInReview.With("Its status is %s, so someone may have moved it. Reload the task.", t.Status).Fact("status", t.Status)
+	case t.Dispatch.active():
+		err = ErrRunActive.With("Wait for run %s of agent %s to end, or stop it by canceling the dispatch.", t.Dispatch.RunID, t.Dispatch.AgentID).
+			Fact("dispatch", t.Dispatch)
 	}
 	return t, err
 }

@@ -1,10 +1,12 @@
 import { useMe } from '../app/queries'
+import type { Task } from '../tasks/task'
 import { acting } from '../texts/acting'
 import { Button } from '../ui/Button'
 import { type Reviewed, useApprove } from './useApprove'
+import { useWhyNotReview } from './useWhyNotReview'
 
 interface Props {
-  task: Reviewed
+  task: Reviewed & Partial<Pick<Task, 'dispatch' | 'waiting_on'>>
   onSendBack: () => void
   /** Set where Approve is not the main action of the screen. */
   quiet?: boolean
@@ -13,12 +15,14 @@ interface Props {
 /** The buttons of a task in Review. */
 export function ReviewActions({ task, onSendBack, quiet = false }: Props) {
   const approve = useApprove()
+  const not = useWhyNotReview()(task)
   const me = useMe().data
   if (!me || me.role === 'agent') return null
   return (
     <>
       <Button
         aria-label={acting.of(acting.approve.button, task.key)}
+        not={not}
         busy={approve.isPending}
         icon="check"
         look={quiet ? 'plain' : 'primary'}
@@ -26,7 +30,7 @@ export function ReviewActions({ task, onSendBack, quiet = false }: Props) {
       >
         {acting.approve.button}
       </Button>
-      <Button aria-label={acting.of(acting.sendBack.button, task.key)} onClick={onSendBack}>
+      <Button aria-label={acting.of(acting.sendBack.button, task.key)} not={not} onClick={onSendBack}>
         {acting.sendBack.button}
       </Button>
     </>

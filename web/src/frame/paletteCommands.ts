@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useApprove } from '../acting/useApprove'
+import { useWhyNotReview } from '../acting/useWhyNotReview'
 import { teamsQuery } from '../agents/queries'
 import type { Schemas } from '../api/client'
 import { home, pageHere } from '../app/base'
@@ -12,6 +13,7 @@ import { session } from '../app/session'
 import { setView } from '../app/view'
 import { actsOf, needs, reviewOf, taskOf } from '../inbox/item'
 import { listQuery } from '../inbox/queries'
+import { reasonOf } from '../inbox/reason'
 import type { ItemActions } from '../inbox/useItemActions'
 import { useHold } from '../standups/actions'
 import { oneQuery } from '../tasks/queries'
@@ -64,7 +66,7 @@ export function useInbox(): Entry[] {
         label: i.title,
         at: i.last_at,
         // Waits for the server's results, above which it must not be opened by mistake.
-        found: { snippet: '', marks: [] },
+        found: { snippet: reasonOf(i) ?? '', marks: [] },
         run: () => void navigate({ to: '/inbox', search: { item: i.id } }),
       })),
     [items, navigate],
@@ -75,6 +77,7 @@ export function useInbox(): Entry[] {
 function useNeeded(verbs: ItemActions): Entry[] {
   const me = useMe().data
   const approve = useApprove().mutate
+  const whyNot = useWhyNotReview()
   const items = useNeededItems()
   return useMemo(() => {
     return items.flatMap((item): Entry[] => {
@@ -91,14 +94,14 @@ function useNeeded(verbs: ItemActions): Entry[] {
             run: () => verbs.decide(item),
           },
         ]
-      if (act !== 'approve') return []
+      if (act !== 'approve' || whyNot(reviewOf(item)) !== null) return []
       const run = () => approve(reviewOf(item))
       return [
         { ...shared, id: `approve-${item.id}`, icon: 'check', label: words.approve(key), run },
         { ...shared, id: `back-${item.id}`, icon: 'left', label: words.sendBack(key), run: () => verbs.sendBack(item) },
       ]
     })
-  }, [items, me, approve, verbs])
+  }, [items, me, approve, whyNot, verbs])
 }
 
 /** Returns what one can do from anywhere. */

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useApprove } from '../acting/useApprove'
+import { useWhyNotReview } from '../acting/useWhyNotReview'
 import { api, take } from '../api/client'
 import { rereadSoon } from '../app/live/patches'
 import { leads, useMe } from '../app/queries'
@@ -28,6 +29,8 @@ interface Act {
   icon?: IconName
   busy?: boolean
   href?: string
+  /** Why it can't be done now. */
+  not?: string | null
   /** Whether it ends something for good. */
   ends?: true
   run?: () => void
@@ -38,6 +41,8 @@ function useActs(item: Told, verbs: ItemActions, limit: Limit | undefined): Reco
   const cache = useQueryClient()
   const hold = useHold()
   const approve = useApprove()
+  const whyNot = useWhyNotReview()
+  const not = item.kind === 'task_review' ? whyNot(reviewOf(item)) : null
   const { id, name } = item.subject
   const params = { path: { id } }
   const onError = (err: unknown) => sayFailed(err, words.couldNot)
@@ -68,9 +73,10 @@ function useActs(item: Told, verbs: ItemActions, limit: Limit | undefined): Reco
       label: acting.approve.button,
       icon: 'check',
       busy: approve.isPending,
+      not,
       run: () => approve.mutate(reviewOf(item)),
     },
-    sendBack: { label: acting.sendBack.button, run: () => verbs.sendBack(item) },
+    sendBack: { label: acting.sendBack.button, not, run: () => verbs.sendBack(item) },
     runJob: { label: words.runJob, icon: 'reload', busy: runJob.isPending, run: () => runJob.mutate() },
     openRun: { label: words.openRun, href: sessionHref(item.run?.session_key ?? '') },
     dispatch: { label: words.dispatch, icon: 'reload', busy: dispatch.isPending, run: () => dispatch.mutate() },
@@ -114,7 +120,7 @@ export function ItemButtons({ item, verbs, main = false }: Props) {
   const acts = useActs(item, verbs, limit)
   const names = actsOf(item, { lead: leads(useMe().data), limit })
   return names.map((name, i) => {
-    const { label, help, icon, busy, href, ends, run } = acts[name]
+    const { label, help, icon, busy, not, href, ends, run } = acts[name]
     const shared = {
       'aria-label': acting.of(label, item.title),
       ...(help ? { title: help } : {}),
@@ -126,7 +132,15 @@ export function ItemButtons({ item, verbs, main = false }: Props) {
         {label}
       </TextLink>
     ) : (
-      <Button key={name} {...shared} busy={busy} look={look} onClick={run} {...(icon ? { icon } : {})}>
+      <Button
+        key={name}
+        {...shared}
+        busy={busy}
+        look={look}
+        not={not ?? null}
+        onClick={run}
+        {...(icon ? { icon } : {})}
+      >
         {label}
       </Button>
     )

@@ -32,6 +32,7 @@ export const acting = {
     done: (key: string, agent: string | null) =>
       agent ? `${key} sent back to ${agent}` : `${key} moved to In progress`,
   },
+  notYet: (agent: string) => `${agent} is working on it. Review it when the run ends, or stop the run.`,
   of: (what: string, about: string) => `${what.replace(/…$/, '')}: ${about}`,
   keys: 'Ctrl+Enter or ⌘+Enter submits',
 } as const

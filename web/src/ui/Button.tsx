@@ -1,5 +1,6 @@
 import type { ComponentProps, ReactNode } from 'react'
 import { Icon, type IconName } from './Icon'
+import { say } from './toast'
 
 const looks = {
   plain: 'hairline bg-raised text-ink hover:bg-hover',
@@ -18,6 +19,8 @@ interface Props extends Omit<ComponentProps<'button'>, 'className'> {
   look?: keyof typeof looks
   icon?: IconName
   busy?: boolean | undefined
+  /** Why it can't be pressed now. It keeps its focus, and pressing it says why. */
+  not?: string | null
   className?: string
   children: ReactNode
 }
@@ -26,15 +29,20 @@ interface Props extends Omit<ComponentProps<'button'>, 'className'> {
  * A button. While `busy` it keeps its focus and ignores clicks. It also ignores the second click of a double click,
  * which may hit something that just moved under the pointer.
  */
-export function Button({ look = 'plain', icon, busy = false, className = '', children, onClick, ...rest }: Props) {
+export function Button({ look = 'plain', icon, busy = false, not, className = '', children, onClick, ...rest }: Props) {
   return (
     <button
       type="button"
       {...rest}
+      {...(not ? { title: not } : {})}
       aria-busy={busy || undefined}
-      aria-disabled={busy || undefined}
-      className={buttonClass(look, `${busy ? 'opacity-60' : ''} ${className}`)}
-      onClick={e => (busy || e.detail > 1 ? e.preventDefault() : onClick?.(e))}
+      aria-disabled={busy || Boolean(not) || undefined}
+      className={buttonClass(look, `${busy || not ? 'opacity-60' : ''} ${className}`)}
+      onClick={e => {
+        if (busy || not || e.detail > 1) e.preventDefault()
+        else onClick?.(e)
+        if (not) say(not)
+      }}
     >
       {icon && <Icon name={icon} />}
       {children}
