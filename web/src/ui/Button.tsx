@@ -64,7 +64,13 @@ export function IconButton({
   className?: string
 }) {
   return (
-    <button type="button" {...rest} aria-label={label} className={buttonClass(look, `px-0 ${className}`)} title={label}>
+    <button
+      type="button"
+      {...rest}
+      aria-label={label}
+      className={buttonClass(look, `px-0! ${className}`)}
+      title={label}
+    >
       <Icon name={icon} />
     </button>
   )

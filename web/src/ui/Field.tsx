@@ -72,7 +72,7 @@ export function Field({
         <input
           {...input}
           {...tied(id, p)}
-          className={`${inputClass} h-8 pointer-coarse:h-10 ${after ? 'pr-10' : ''}`}
+          className={`${inputClass} h-8 pointer-coarse:h-10 ${after ? 'pr-10 pointer-coarse:pr-12' : ''}`}
         />
         {after && <span className="absolute inset-y-0 right-0.5 flex items-center">{after}</span>}
       </span>

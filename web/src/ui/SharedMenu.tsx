@@ -36,7 +36,7 @@ export function MenuButton({
   return (
     <IconButton
       aria-haspopup="menu"
-      className="h-[24px]! min-w-6! pointer-coarse:h-9! pointer-coarse:min-w-9!"
+      className="h-[24px]! min-w-[24px]! pointer-coarse:h-9! pointer-coarse:min-w-9!"
       icon="more"
       label={label}
       onClick={e => onMenu(e.currentTarget, groups)}

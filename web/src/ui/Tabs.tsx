@@ -19,7 +19,7 @@ export function Tabs<T extends string>({
 }) {
   return (
     <Base.Root onValueChange={next => onChange(next as T)} value={value}>
-      <Base.List aria-label={label} className="flex gap-4 overflow-x-auto border-line border-b">
+      <Base.List aria-label={label} className="flex gap-4 border-line border-b">
         {tabs.map(tab => (
           <Base.Tab
             key={tab.id}
