@@ -82,7 +82,7 @@ export function Due({ task, brief = false }: { task: TaskCard; brief?: boolean }
   return (
     <Mark icon="clock" title={title} tone="danger">
       <span>{words.overdue} </span>
-      {shown}
+      <span className={brief ? '@max-[16rem]:sr-only' : ''}>{shown}</span>
     </Mark>
   )
 }

@@ -80,7 +80,7 @@ export const Card = memo(
         {edge && <span className={`absolute inset-x-0 h-0.5 bg-accent ${edge === 'top' ? '-top-1' : '-bottom-1'}`} />}
         <div className="flex items-start gap-1">
           <Link
-            className="wrap-anywhere line-clamp-3 grow font-medium pointer-coarse:pr-8 after:absolute after:inset-0"
+            className="wrap-anywhere line-clamp-3 grow font-medium after:absolute after:inset-0"
             data-task={task.key}
             draggable={false}
             onClick={e => {
@@ -97,7 +97,7 @@ export const Card = memo(
               <Keys>{task.title}</Keys>
             </bdi>
           </Link>
-          <span className="absolute top-1 right-1 z-10 pointer-coarse:top-0 pointer-coarse:right-0 pointer-fine:rounded-md pointer-fine:bg-ground pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
+          <span className="relative z-10 -my-1 -mr-1 shrink-0 pointer-coarse:-my-2 pointer-coarse:-mr-2 pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
             <MenuButton groups={menu} label={words.actions(task.key)} onMenu={onMenu} />
           </span>
         </div>

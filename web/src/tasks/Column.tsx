@@ -78,7 +78,7 @@ export function Column(props: Props) {
   return (
     <section
       aria-label={words.status[status]}
-      className={`flex w-full shrink-0 snap-center flex-col rounded-md sm:w-auto sm:min-w-[calc(50cqi-4px)] sm:grow sm:basis-0 sm:snap-start sm:@min-[616px]:min-w-[calc((100cqi-16px)/3)] sm:@min-[824px]:min-w-[calc((100cqi-24px)/4)] sm:@min-[1032px]:min-w-[calc((100cqi-32px)/5)] ${over ? 'bg-accent-tint' : 'bg-panel'}`}
+      className={`flex w-full shrink-0 snap-center flex-col rounded-md sm:w-auto sm:grow sm:basis-0 sm:snap-start sm:min-w-full sm:@min-[448px]:min-w-[calc(50cqi-4px)] sm:@min-[676px]:min-w-[calc((100cqi-16px)/3)] sm:@min-[904px]:min-w-[calc((100cqi-24px)/4)] sm:@min-[1032px]:min-w-[calc((100cqi-32px)/5)] ${over ? 'bg-accent-tint' : 'bg-panel'}`}
     >
       <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium max-sm:sr-only">
         <StatusMark of={status} />

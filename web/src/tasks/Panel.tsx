@@ -45,7 +45,7 @@ export function Panel({ task: key, onClose, onOpen }: Props) {
       }
       label={key}
       onClose={onClose}
-      width="lg:w-[30rem] xl:w-[720px]"
+      width="lg:w-[clamp(30rem,calc(100vw-45rem),720px)]"
       writes
     >
       <Answer of={asked} what={key}>
