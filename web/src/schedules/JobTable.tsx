@@ -40,22 +40,20 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
   const [onMenu, shared] = useSharedMenu()
   // Beside schedules in other time zones, the next runs say that they are in the reader's.
   const foreign = jobs.some(j => zoneText(j.schedule) !== null)
-  // Flexible widths grow in proportion to their minimum, so that the header stays aligned with the rows when both
-  // scroll.
   const all = useMemo<TableColumn<Job>[]>(
     () => [
-      { id: 'name', label: f.name, width: 'minmax(14rem,2fr)', cell: j => <Name of={j} /> },
-      { id: 'times', label: f.times, width: 'minmax(11.5rem,2fr)', card: 'plain', cell: j => <Times of={j} /> },
-      { id: 'slots', label: f.slots, width: '13.25rem', card: 'line', cell: j => <SlotDots job={j} /> },
-      { id: 'last', label: f.last, width: 'minmax(15rem,5fr)', card: 'line', cell: j => <LastResult job={j} /> },
+      { id: 'name', label: f.name, width: 'minmax(12.5rem,2fr)', cell: j => <Name of={j} /> },
+      { id: 'times', label: f.times, width: 'minmax(10rem,2fr)', card: 'plain', cell: j => <Times of={j} /> },
+      { id: 'slots', label: f.slots, width: '13rem', card: 'line', cell: j => <SlotDots job={j} /> },
+      { id: 'last', label: f.last, width: 'minmax(12.25rem,5fr)', card: 'line', cell: j => <LastResult job={j} /> },
       {
         id: 'next',
         label: foreign ? words.nextMine : f.next,
         cardLabel: f.next,
-        width: '10rem',
+        width: '9.5rem',
         cell: j => <NextRun of={j} />,
       },
-      { id: 'cost', label: f.cost, width: '9.5rem', cell: j => <Cost of={j} /> },
+      { id: 'cost', label: f.cost, width: '8.75rem', cell: j => <Cost of={j} /> },
       {
         id: 'on',
         label: f.enabled,
@@ -65,25 +63,19 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
           <Switch disabled={!may} label={words.switchLabel(j.name)} on={j.enabled} onChange={on => turn(j, on)} />
         ),
       },
-      ...(may
-        ? [
-            {
-              id: 'run',
-              label: '',
-              width: '7.5rem',
-              card: 'head' as const,
-              cell: (j: Job) => <RunNow job={j} run={run} />,
-            },
-          ]
-        : []),
       {
-        id: 'menu',
+        id: 'act',
         label: '',
-        width: '3rem',
-        cell: j => <MenuButton groups={() => menu(j)} label={words.actions(j.name)} onMenu={onMenu} />,
+        width: opened || !may ? '3rem' : '9.75rem',
+        cell: j => (
+          <span className="flex items-center gap-1">
+            {may && !opened && <RunNow job={j} run={run} />}
+            <MenuButton groups={() => menu(j)} label={words.actions(j.name)} onMenu={onMenu} />
+          </span>
+        ),
       },
     ],
-    [may, turn, run, menu, onMenu, foreign],
+    [may, opened, turn, run, menu, onMenu, foreign],
   )
   // Beside an open job there is room only for the essential columns.
   const columns = useMemo(() => (opened ? all.filter(c => beside.includes(c.id)) : all), [all, opened])
@@ -130,7 +122,7 @@ function Legend({ jobs }: { jobs: readonly Job[] }) {
 }
 
 const idOf = (j: Job) => j.id
-const beside = ['name', 'last', 'next', 'on', 'menu']
+const beside = ['name', 'last', 'next', 'on', 'act']
 const lines = 'flex min-w-0 max-w-full flex-col'
 const second = 'truncate text-soft text-xs'
 
@@ -170,7 +162,7 @@ export function LastResult({ job, short = false }: { job: Job; short?: boolean }
   const at = s.runningAt ?? missed?.due_at ?? s.lastRunAt
   return (
     <span className={`${lines} w-full`}>
-      <span className="flex items-baseline gap-1.5">
+      <span className="flex flex-wrap items-baseline gap-x-1.5">
         {s.runningAt ? (
           <State tone="active">{words.runs.running}</State>
         ) : missed ? (

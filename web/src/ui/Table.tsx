@@ -6,8 +6,7 @@ import { texts } from '../texts'
 import { Button } from './Button'
 import { Icon } from './Icon'
 import { Menu } from './Menu'
-import { Edges } from './Scroller'
-import { useEdges, useNarrow } from './useEdges'
+import { useNarrow } from './useEdges'
 
 export interface TableColumn<T> {
   id: string
@@ -47,17 +46,17 @@ interface Props<T> {
 
 /** Estimated height of a card before it is measured. */
 const cardHeight = 76
-/** Below this width, in px, rows become cards. */
-const narrow = 560
+/** The font size of the page in px, see tokens.css. */
+const rem = 14
 const words = texts.tasks.keys
 
-/** Returns the minimum width of the rows: the sum of their columns. */
-export const leastWidth = (columns: readonly { width: string }[], more = 0): string =>
-  `${columns.reduce((sum, c) => sum + Number(/[\d.]+/.exec(c.width)?.[0] ?? 0), more)}rem`
+/** Returns the minimum width of the rows in px: the sum of their columns. */
+const leastWidth = (columns: readonly { width: string }[], more: number): number =>
+  rem * columns.reduce((sum, c) => sum + Number(/[\d.]+/.exec(c.width)?.[0] ?? 0), more)
 
 /**
- * A virtualized table whose rows become cards on narrow screens. The j and k keys move, o opens, and x selects the
- * focused row.
+ * A virtualized table whose rows become cards where the columns do not fit side by side. The j and k keys move, o opens,
+ * and x selects the focused row.
  */
 export function Table<T>({
   label,
@@ -74,8 +73,7 @@ export function Table<T>({
   height = 30,
 }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null)
-  const edges = useEdges(scroller)
-  const cards = useNarrow(scroller, narrow)
+  const cards = useNarrow(scroller, leastWidth(columns, onSelect ? 2.25 : 0))
   const [selecting, setSelecting] = useState(false)
   const [current, setCurrent] = useState<{ id: string; focus: number }>({ id: '', focus: 0 })
   const drawn = useDrawn()
@@ -111,12 +109,10 @@ export function Table<T>({
       scroller.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(current.id)}"] button`)?.focus()
   }, [current])
   const template = { gridTemplateColumns: [...(onSelect ? ['2.25rem'] : []), ...columns.map(c => c.width)].join(' ') }
-  const least = cards ? {} : { minWidth: leastWidth(columns, onSelect ? 2.25 : 0) }
   const named = columns.find(c => c.card === 'name') ?? columns[0]
   const shown = cards ? columns.filter(c => c.card !== 'none') : columns
-  const swiped = edges.left || edges.right
   return (
-    <div className="relative flex min-h-0 grow flex-col">
+    <div className="flex min-h-0 grow flex-col">
       {cards && onSort && (
         <div className="flex shrink-0 justify-between border-line border-b px-3 py-1">
           <SortMenu columns={columns} onSort={onSort} sort={sort} />
@@ -127,13 +123,8 @@ export function Table<T>({
           )}
         </div>
       )}
-      <div
-        ref={scroller}
-        className="min-h-0 grow overflow-auto -outline-offset-2"
-        // Focusable, so that the arrow keys can scroll it.
-        {...(swiped ? { tabIndex: 0, role: 'region', 'aria-label': texts.ui.tableOf(label) } : {})}
-      >
-        <div aria-label={label} aria-rowcount={rows.length + 1} role="table" style={least}>
+      <div ref={scroller} className="min-h-0 grow overflow-auto -outline-offset-2">
+        <div aria-label={label} aria-rowcount={rows.length + 1} role="table">
           <div
             className={
               cards
@@ -219,7 +210,6 @@ export function Table<T>({
           </div>
         </div>
       </div>
-      <Edges of={edges} />
     </div>
   )
 }
