@@ -43,7 +43,10 @@ func TestOKThatFailed(t *testing.T) {
 			h.at("08:30:00")
 			h.r.ended("j", "09:00:01", "09:01:00", "ok", "1")
 			h.r.change(func() {
-				h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.State.LastError = "hunter2"; j.State.LastStatus, j.State.LastRunAt = "ok", clock.Ptr(at("09:00:01")) })
+				h.r.jobs["j"] = hourly(func(j *gateway.Job) {
+					j.State.LastError = "hunter2"
+					j.State.LastStatus, j.State.LastRunAt = "ok", clock.Ptr(at("09:00:01"))
+				})
 				h.r.runs[0].SessionKey, h.r.runs[0].Undelivered = "agent:cto:cron:j:run:1", c.undelivered
 				h.r.turns = map[string][]gateway.Turn{"agent:cto:cron:j:run:1": c.turns}
 			})

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ai as e,Lt as t,Vt as n,ki as r,xt as i}from"./index-DwfI9cJ1.js";var a=e();function o({at:e,zone:o,children:s,className:c}){let l=r();return(0,a.jsx)(`time`,{className:c,dateTime:e,onPointerEnter:n=>{let r=l.getQueryData(i.queryKey);n.currentTarget.title=t(e,o??r?.timezone)},children:s??n(e)})}export{o as t};

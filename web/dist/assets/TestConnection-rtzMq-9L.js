@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ai as e,Fi as t,Mi as n,Xn as r,ki as i,ni as a,ui as o}from"./index-DwfI9cJ1.js";import{t as s}from"./Doctor-Bb2W3Dlk.js";import{i as c}from"./queries-D-wh16hf.js";import{l}from"./actions-DK4reC-s.js";var u=t(n(),1),d=e();function f(){let e=i();(0,u.useState)(()=>e.removeQueries({queryKey:c.queryKey}));let t=o(r.gateway).data;return(0,d.jsxs)(d.Fragment,{children:[t&&(0,d.jsx)(s,{state:t}),(0,d.jsx)(a,{className:`text-accent hover:underline`,to:`/settings/gateway`,children:l.gatewaySettings})]})}export{f as TestConnection};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{n as e,r as t}from"./useWaiting-BP1w_kjT.js";import{t as n}from"./approvals-HYs6nGo2.js";import{Ai as r,Er as i,Q as a}from"./index-DwfI9cJ1.js";var o=r();function s({agent:r,children:s}){let c=e().get(r),l=t().has(r);return!c&&!l?s:(0,o.jsx)(i,{className:`hover:underline`,href:`/inbox?kind=${c?.kind??`loop`}`,children:(0,o.jsx)(a,{icon:c?`clock`:`reload`,tone:c?`attention`:`danger`,children:c?n.waitsFor[c.kind]:n.repeating})})}export{s as t};
