@@ -48,7 +48,7 @@ func reindex(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	for _, r := range rows {
-		if !strings.ContainsFunc(r.Title+r.text, func(c rune) bool { return c > unicode.MaxASCII }) {
+		if !strings.ContainsFunc(r.title()+r.text, func(c rune) bool { return c > unicode.MaxASCII }) {
 			continue // its words are the same
 		}
 		if err := replaceWords(ctx, tx, r.id, r.tokens()); err != nil {

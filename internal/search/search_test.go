@@ -237,6 +237,11 @@ func TestFoldRune(t *testing.T) {
 			t.Errorf("%U becomes %U, want %+q", r, f, plaintext.FoldPart(string(r)))
 		}
 	}
+	for _, text := range []string{"a\x00b", "a\x7fb\x1bc", "a\nb\tc\rd\x0be"} {
+		if got, want := wordsOf(text), wordsOf(plaintext.Fold(text)); !slices.Equal(got, want) {
+			t.Errorf("%q is indexed by %q, and folded by %q", text, got, want)
+		}
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("aİIiı\u0307é\u0301ßΣς日ｶﾞ\u1100\u1161가-\u200cة")))).Draw(rt, "text")
 		if got, want := wordsOf(text), wordsOf(plaintext.Fold(text)); !slices.Equal(got, want) {
@@ -266,6 +271,36 @@ func TestFindInAnyScript(t *testing.T) {
 			if got := found4(t, s, text); got != want {
 				t.Errorf("%+q (%s) finds %q, want %q", text, text, got, want)
 			}
+		}
+		// A session is found by all of its key, although its label is its title, and a comment not by its task's title.
+		addSession(t, d, 9, "Budget", "")
+		comment := db.NewID()
+		err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			const key, body = "agent:cto:年度末予算", "日本の、本の予、の予算"
+			var id, task string
+			err := tx.QueryRow(t.Context(), `SELECT s.id, t.id FROM archive_sessions s, tasks t WHERE t.number = 1`).Scan(&id, &task)
+			if err == nil {
+				_, err = tx.Exec(t.Context(), `UPDATE archive_sessions SET session_key = ?`, key)
+			}
+			if err == nil {
+				_, err = tx.Exec(t.Context(), `INSERT INTO comments (id, task_id, author_name, body, mentions, created_at, version) VALUES (?, ?, 'U', ?, '[]', ?, 1)`, comment, task, body, monday)
+			}
+			if err == nil {
+				err = Add(t.Context(), tx, Text{TaskID: task, CommentID: comment, Body: body})
+			}
+			if err == nil {
+				err = PutSession(t.Context(), tx, SessionText{ID: id, Title: "Budget " + key})
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := s.Find(t.Context(), "年度末予算", Filter{}, 10); err != nil || len(list) != 1 || list[0].Kind != OfSession {
+			t.Errorf("by its key: %+v, %v", list, err)
+		}
+		if list, err := s.Find(t.Context(), "日本の予算", Filter{Kinds: []Kind{OfComment}}, 10); err != nil || len(list) != 0 {
+			t.Errorf("by its task's title: %+v, %v", list, err)
 		}
 	})
 }

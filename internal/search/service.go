@@ -125,7 +125,7 @@ func (s *Service) found(ctx context.Context, in db.Queryer, q query, filter Filt
 	rows, err := read(ctx, in, hits, 2*maxResults)
 	found = nil
 	for _, r := range rows {
-		if q.hasRuns(r.Title) || !titles && q.hasRuns(r.Title+"\n"+r.text) {
+		if title := r.title(); q.hasRuns(title) || !titles && q.hasRuns(title+"\n"+r.text) {
 			found = append(found, r.id)
 		}
 	}

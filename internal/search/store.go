@@ -130,15 +130,17 @@ type row struct {
 }
 
 // tokens returns the terms of the text as stored in the index.
-func (r row) tokens() []string {
-	title := ""
+func (r row) tokens() []string { return classOf(r.Kind, r.Archived).tokens(r.title(), r.text) }
+
+// title returns the title of the text in the index, which can differ from that in a Result.
+func (r row) title() string {
 	switch r.Kind {
 	case OfTask:
-		title = *r.TaskKey + " " + r.Title
+		return *r.TaskKey + " " + r.Title
 	case OfSession:
-		title = r.Title + " " + *r.key
+		return r.Title + " " + *r.key
 	}
-	return classOf(r.Kind, r.Archived).tokens(title, r.text)
+	return ""
 }
 
 func scan(from db.Row) (row, error) {

@@ -129,7 +129,7 @@ func foldRune(r rune) (rune, bool) {
 	case 'A' <= r && r <= 'Z':
 		return r + 'a' - 'A', true
 	case r < utf8.RuneSelf:
-		return r, r >= ' ' || plaintext.Blank(r)
+		return r, r >= ' ' && r != '\u007f' || plaintext.Blank(r)
 	case r == 'ß' || r == 'İ' || r == 'ı' || r == 'ǰ' || r == 'ΐ' || r == 'ΰ': // become several, or another letter
 		return 0, false
 	case r < 0x530: // Latin, Greek, and Cyrillic
