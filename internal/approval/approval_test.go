@@ -361,25 +361,6 @@ func TestAnswerApproval(t *testing.T) {
 	})
 }
 
-// A request whose times the runtime sent in a form that Wardroom can't read waits until it is answered, and is not taken
-// for one that has expired.
-func TestRequestWithoutTimes(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		w := newWorld(t, d)
-		s := w.replica()
-		a := w.waitsFor(gateway.Approval{ID: "a1", Kind: gateway.ExecApproval, Command: "ls", AgentID: "cto", SessionKey: "agent:cto:main", Decisions: []string{"allow-once"}, Digest: "d"}, s)
-		w.move(time.Minute)
-		w.passes(s)
-		if !w.waits[a.SessionKey].After(w.clock()) {
-			t.Errorf("%v wait", w.waits)
-		}
-		if got, err := s.Decide(w.as("Owner"), a.ID, Answer{Shown: a.Digest, Decision: AllowOnce}); err != nil || got.State != Allowed || got.ExpiresAt != nil || !got.CreatedAt.Equal(noon) {
-			t.Errorf("%v: %+v", err, got)
-		}
-	})
-}
-
 // A request that changed after a person saw it is not answered.
 func TestChangedRequest(t *testing.T) {
 	t.Parallel()
