@@ -15,7 +15,7 @@ trap 'rm -f "$report"' EXIT
 export GORACE=halt_on_error=1 # so that the report is shown, and no other test is blamed
 export GOGC=400                # a tenth less CPU
 go tool -modfile=tools/go.mod gotestsum --format pkgname-and-test-fails --format-icons text --hide-summary skipped \
-  --rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-abort-on-data-race --rerun-fails-report="$report" \
+  --rerun-fails=1 --rerun-fails-run-root-test --rerun-fails-max-failures=5 --rerun-fails-abort-on-data-race --rerun-fails-report="$report" \
   --packages="$*" -- -count=1 -vet=off -ldflags=-w -timeout 20m "${flags[@]}"
 
 # A package that failed without a failed test has leaked goroutines, and may pass when it runs no test.

@@ -96,7 +96,9 @@ func TestArchive(t *testing.T) {
 		}
 		t.Run("a continued session is archived again in the same place", func(t *testing.T) {
 			h.recite(key, work(60)...)
-			again := owner.archived(key, func(a archive.Archived) bool { return isWhole(a) && a.Messages == 270 })
+			again := owner.archived(key, func(now archive.Archived) bool {
+				return isWhole(now) && now.Messages == 270 && now.LastAt.After(a.LastAt.Time)
+			})
 			if again.ID != a.ID {
 				t.Errorf("it is %s now", again.ID)
 			}

@@ -81,6 +81,7 @@ func TestStandupSurvivesItsProcess(t *testing.T) {
 			t.Parallel()
 			both(t, func(t *testing.T, engine db.Engine) {
 				h := newHouse(t, engine, nil)
+				h.lease = 3 * time.Second
 				first := h.start().connected()
 				owner := first.login(ownerEmail)
 				owner.hire("coo", "cto", "cpo", "cmo")
@@ -101,6 +102,7 @@ func TestStandupMovesToAnotherReplica(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, db.Postgres, nil)
+			h.lease = 3 * time.Second
 			first := h.start().connected()
 			owner := first.login(ownerEmail)
 			owner.hire("coo", "cto", "cpo", "cmo")

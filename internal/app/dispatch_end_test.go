@@ -256,6 +256,7 @@ func TestDispatchEndedLongAgo(t *testing.T) {
 		}
 		const limit = 8 * time.Second // long enough for a busy machine to reach the crash
 		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchTimeout = limit.String() })
+		h.lease = 3 * time.Second
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
 		owner.hire("cto")

@@ -280,6 +280,7 @@ func TestDispatchSurvives(t *testing.T) {
 			t.Parallel()
 			both(t, func(t *testing.T, engine db.Engine) {
 				h := newHouse(t, engine, nil)
+				h.lease = 3 * time.Second
 				h.runtime.Resume(tt.resume)
 				s := h.start().connected()
 				owner := s.login(ownerEmail)
@@ -372,6 +373,7 @@ func TestDispatchTakenBackWhileOthersWait(t *testing.T) {
 func TestDispatchOfReplicas(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.Postgres, nil)
+	h.lease = 3 * time.Second
 	one, two := h.start().connected(), h.start().connected()
 	owner := one.login(ownerEmail)
 	owner.hire("cto")

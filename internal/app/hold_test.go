@@ -195,6 +195,7 @@ func TestHoldSurvivesItsProcess(t *testing.T) {
 			t.Skip("a short run has it on SQLite")
 		}
 		h := newHouse(t, engine, withAdmin)
+		h.lease = 3 * time.Second
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
 		owner.consent()

@@ -63,8 +63,9 @@ type house struct {
 	board     atomic.Pointer[app.App] // the App whose board the agents see
 	onSetup   func(app.SetupOffer)    // nil creates no tokens
 	backoff   gateway.Backoff
-	labelled  string // profiler label of the service's goroutines; empty is none
-	seen      record // everything the service has sent: answers and log lines
+	lease     time.Duration // of jobs: after a crash, they rest that long on PostgreSQL
+	labelled  string        // profiler label of the service's goroutines; empty is none
+	seen      record        // everything the service has sent: answers and log lines
 
 	mu      sync.Mutex
 	secrets map[string]string // text → description
@@ -75,7 +76,7 @@ type house struct {
 // settings.
 func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 	t.Helper()
-	h := &house{t: t, secrets: map[string]string{
+	h := &house{t: t, lease: 30 * time.Second, secrets: map[string]string{
 		jwtSecret: "JWT_SECRET", gatewayToken: "the gateway's token", password: "a password", dbPassword: "the database's password",
 		encryptionKey: "ENCRYPTION_KEY",
 	}}
@@ -248,7 +249,7 @@ func (h *house) build() *app.App {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { _ = a.Close() }) // Run may have closed it already
-	a.Queue.Poll, a.Queue.Lease = 50*time.Millisecond, 3*time.Second
+	a.Queue.Poll, a.Queue.Lease = 50*time.Millisecond, h.lease
 	for _, q := range []*job.Queue{a.StandupQueue, a.DispatchQueue, a.StopQueue} {
 		q.Poll, q.Lease = a.Queue.Poll, a.Queue.Lease
 	}

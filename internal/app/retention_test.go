@@ -56,6 +56,7 @@ func TestRetentionSurvivesItsProcess(t *testing.T) {
 	both(t, func(t *testing.T, engine db.Engine) {
 		const many = 15_000
 		h := newHouse(t, engine, func(r *config.Raw) { r.Timezone = "Europe/Berlin" })
+		h.lease = 3 * time.Second
 		s := h.start()
 		owner := s.login(ownerEmail)
 		task := decode[struct{ ID string }](owner.post("/api/v1/tasks", map[string]any{"title": "Stays"}).want(http.StatusCreated))
