@@ -60,6 +60,8 @@ const keys: Hand = {
   look: phone,
   press: async target => {
     await reach(target)
+    // A click waits for this too: a review is possible when the run has ended.
+    await expect.poll(() => visible(target).isEnabled(), patience).toBe(true)
     await target.page().keyboard.press('Enter')
   },
   go: async (page, _, keys) => {
