@@ -21,7 +21,8 @@ export function useListNames(rows: readonly (Session | Archived)[]): ListNames {
   const agents = useAgentNames()
   const seen = useQuery(queries.gateway).data?.state === 'connected'
   const jobs = useQuery({ ...jobNamesQuery, enabled: seen }).data
-  const live = useQuery({ ...liveQuery, enabled: seen }).data
+  // Names must not repeat a failed request: the page that shows the failure would load again, and so on.
+  const live = useQuery({ ...liveQuery, enabled: seen, retryOnMount: false }).data
   const anyTask = rows.some(r => partsOf(r.key).task !== undefined)
   const tasks = useInfiniteQuery({ ...tasksQuery({}), enabled: anyTask }).data
   return useMemo(() => {

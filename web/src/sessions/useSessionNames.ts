@@ -18,7 +18,8 @@ export interface Called {
  */
 export function useSessionNames(keys: readonly string[]): (key: string) => Called {
   const seen = useQuery(queries.gateway).data?.state === 'connected'
-  const live = useQuery({ ...liveQuery, enabled: seen }).data
+  // Names must not repeat a failed request: the page that shows the failure would load again, and so on.
+  const live = useQuery({ ...liveQuery, enabled: seen, retryOnMount: false }).data
   const jobs = useQuery({ ...jobNamesQuery, enabled: seen }).data
   const tasks = useMemo(() => [...new Set(keys.flatMap(k => partsOf(k).task ?? []))], [keys])
   const titles = useQueries({ queries: tasks.map(t => taskQuery(t)), combine: titlesOf })
