@@ -97,7 +97,7 @@ export const Card = memo(
               <Keys>{task.title}</Keys>
             </bdi>
           </Link>
-          <span className="relative z-10 -my-1 -mr-1 shrink-0 pointer-coarse:-my-2 pointer-coarse:-mr-2 pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
+          <span className="relative z-10 -my-1 -mr-1 shrink-0 pointer-coarse:-mt-2 pointer-coarse:-mr-2 pointer-fine:opacity-0 focus-within:opacity-100 group-hover:opacity-100">
             <MenuButton groups={menu} label={words.actions(task.key)} onMenu={onMenu} />
           </span>
         </div>

@@ -42,7 +42,7 @@ export function ColumnSwitch({ board, shown, columns }: Props) {
   }, [board, shown])
   if (shown.length < 2) return null
   return (
-    <fieldset className="flex shrink-0 overflow-x-auto border-line border-b px-2 py-1 sm:hidden">
+    <fieldset className="flex min-w-0 shrink-0 overflow-x-auto border-line border-b px-2 py-1 sm:hidden">
       <legend className="sr-only">{words.columns}</legend>
       {shown.map((s, i) => (
         <button
