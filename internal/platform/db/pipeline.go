@@ -105,6 +105,9 @@ type fetched struct {
 }
 
 func (f *fetched) read(rows pgx.Rows) error {
+	if err := rows.Err(); err != nil { // such rows have no descriptions, and FieldDescriptions would panic
+		return err
+	}
 	for _, d := range rows.FieldDescriptions() {
 		f.columns = append(f.columns, d.Name)
 	}

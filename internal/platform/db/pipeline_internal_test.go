@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Rows that are read together with deferred statements must equal rows read alone,
@@ -64,5 +65,22 @@ func TestRowsAfterLater(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
+		err = d.Tx(t.Context(), func(tx *Tx) error {
+			if _, err := read(tx); err != nil {
+				t.Error(err)
+			}
+			if _, err := tx.Exec(t.Context(), `DROP TABLE all_kinds`); err != nil {
+				t.Error(err)
+			}
+			if err := tx.Later(t.Context(), `SELECT 1`); err != nil {
+				t.Error(err)
+			}
+			_, err := read(tx)
+			return err
+		})
+		if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "42P01" {
+			t.Errorf("a prepared query of a dropped table: %v", err)
+		}
+		change(t, d, `UPDATE all_kinds SET t = 'y'`) // other writers proceed
 	})
 }
