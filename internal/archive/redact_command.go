@@ -16,13 +16,14 @@ type tool struct {
 	words []string // arguments after which the next one is a secret
 	heads []string // beginnings of arguments that continue with a secret, such as pass:
 	login bool     // only after the argument login
+	batch bool     // with the option -b, a secret follows the name of a user, and that one the name of a file unless there is -n
 	once  bool     // only before the first argument that is no option, which is a command of its own
 }
 
 // tools are the programs, by name. Long options, such as --password, are the same for all of them.
 func tools() map[string]tool {
 	all := map[string]tool{
-		"sshpass": {short: "p", once: true}, "curl": {pairs: "uU", words: []string{"--oauth2-bearer"}}, "wget": {},
+		"sshpass": {short: "p", once: true}, "htpasswd": {batch: true}, "curl": {pairs: "uU", words: []string{"--oauth2-bearer"}}, "wget": {},
 		"redis-cli": {short: "a", words: []string{"auth", "AUTH"}}, "vault": {words: []string{"login"}}, "gpg": {}, "lftp": {pairs: "u", sep: ","},
 		"openssl": {words: []string{"-k", "-K"}, heads: []string{"pass:"}}, "nmcli": {words: []string{"password", "wifi-sec.psk"}}, "kubectl": {heads: []string{"--from-literal="}},
 		"useradd": {short: "p"}, "usermod": {short: "p"}, "ldappasswd": {short: "was"}, "clickhouse-client": {}, "snowsql": {}, "svn": {}, "psql": {}, "gh": {}, "npm": {}, "aws": {},
@@ -96,6 +97,12 @@ func (m *redactor) secrets(args []argument) []span {
 			next()
 		case t.head(a.text) > 0:
 			add(a, t.head(a.text))
+		case t.batch && strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "b"):
+			if rest := operands(args[i:]); strings.Contains(a.text, "n") && len(rest) > 1 {
+				add(rest[1], 0)
+			} else if len(rest) > 2 {
+				add(rest[2], 0)
+			}
 		case !strings.HasPrefix(a.text, "-"):
 			active = active && !t.once || t.login && a.text == "login"
 			if t.once {
@@ -106,6 +113,11 @@ func (m *redactor) secrets(args []argument) []span {
 		}
 	}
 	return found
+}
+
+// operands returns the arguments that are no options.
+func operands(args []argument) []argument {
+	return slices.DeleteFunc(slices.Clone(args), func(a argument) bool { return strings.HasPrefix(a.text, "-") })
 }
 
 // head returns where the secret begins in an argument such as pass:X or --from-literal=name=X, or 0.

@@ -52,8 +52,15 @@ var forms = []struct{ text, secret, stays string }{
 	{"/usr/bin/sshpass -v -p kitten rsync a b", "kitten", "rsync a b"},
 	{"SSHPASS=kitten sshpass -e ssh host", "kitten", "ssh host"},
 	{"plink -pw kitten host", "kitten", "host"},
+	{"Private-Lines: 2\n" + strings.Repeat("AAAAIBkitten7+/9", 4) + "\nAAAAIBkitten\nPrivate-MAC: 77", "kitten", "Private-MAC: 77"},
 	{"xfreerdp /u:bob /p:kitten /v:host", "kitten", "/v:host"},
 	{"expect \"*assword:\"\nsend \"kitten\\r\"", "kitten", "send"},
+	// web servers and hosts of code
+	{"htpasswd -bc .htpasswd bob kitten && ls", "kitten", "&& ls"},
+	{"htpasswd -nbB bob 'two kittens'", "two kittens", "bob"},
+	{"htpasswd -c .htpasswd bob", "", "htpasswd -c .htpasswd bob"},
+	{"git clone https://k1tten5Ab9x2QwLm47Rt@host.example/a.git", "k1tten5Ab9x2QwLm47Rt", "host.example/a.git"},
+	{"ssh://deploy-of-the-website@host.example/a.git", "", "ssh://deploy-of-the-website@host.example/a.git"},
 	// databases
 	{"mysql -u root -pkitten app", "kitten", "app"},
 	{"mysql -u root -p app", "", "mysql -u root -p app"},

@@ -56,8 +56,12 @@ func vendors(p maker) []pattern {
 	plain.is = pair
 	pem := p("private_key", `\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{16,}(?:(?:\s|\\{1,7}[nr])*[A-Za-z0-9+/]{32,})*[A-Za-z0-9+/=]*`, 0, "LS0tLS1CRUdJTi")
 	pem.is = privatePEM
+	alone := p("url_password", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://([^\s/:@"'<>]{20,200})@`, 1, "://")
+	alone.is = random
 	return []pattern{
 		p("private_key", `-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`, 0, "PRIVATE KEY"),
+		// PuTTY's lines have 64 characters, except for the last one.
+		p("private_key", `Private-Lines:[ \t]*[0-9]+(?:\s|\\{1,7}[nr])+((?:[A-Za-z0-9+/=]{64}(?:\s|\\{1,7}[nr])+)*[A-Za-z0-9+/=]{8,64})`, 1, "Private-Lines"),
 		p("jwt", `\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, 0, "eyJ"),
 		p("url_password", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]{0,200}:([^\s/"'<>]{1,200})@`, 1, "://"),
 		p("wardroom_key", `\bwrk_[A-Za-z0-9_-]{8,}`, 0, "wrk_"),
@@ -80,7 +84,7 @@ func vendors(p maker) []pattern {
 		p("secret", `(?i)authorization`+quote+`\s*[:=]\s*`+quote+`(?:token|bot|key|digest|negotiate|ntlm|hawk|splunk|api-?key|sso-key|aws4-hmac-sha256)\s+([^\r\n"'\x60\\]{6,})`, 1, "uthorization", "UTHORIZATION"),
 		p("vendor_key", `(?:discord(?:app)?\.com/api/webhooks/[0-9]+|webhook\.office\.com/webhookb2)/([A-Za-z0-9@/_-]{20,})`, 1, "webhook"),
 		p("secret", `(?:[?&]|\\u0026)sig=([A-Za-z0-9%+/=]{20,})`, 1, "sig="),
-		further, plain, pem,
+		further, plain, pem, alone,
 	}
 }
 
