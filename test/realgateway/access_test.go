@@ -92,7 +92,7 @@ func (j *journey) trusts(t *testing.T) {
 	var named, id string
 
 	j.scene(t, "without a pin it is untrusted, and the rest of the service answers", func(t *testing.T) {
-		said := j.becomes(t, "untrusted", 10*time.Second)
+		said := j.becomes(t, "untrusted", time.Minute)
 		named = fingerprint.FindString(said.Error)
 		if named != own || said.Certificate.Fingerprint != own || !strings.Contains(said.Error, "AGENTRT_GATEWAY_TLS_PIN="+own) {
 			t.Fatalf("the error %q names %q; want the fingerprint %q and the setting for it", said.Error, named, own)
@@ -113,14 +113,14 @@ func (j *journey) trusts(t *testing.T) {
 	})
 	j.scene(t, "with the pin of another certificate it is untrusted, and both are named", func(t *testing.T) {
 		j.restart(t, map[string]string{"AGENTRT_GATEWAY_TLS_PIN": other})
-		said := j.becomes(t, "untrusted", 10*time.Second)
+		said := j.becomes(t, "untrusted", time.Minute)
 		if !strings.Contains(said.Error, own) || !strings.Contains(said.Error, other) {
 			t.Errorf("the error %q does not name both %s and %s", said.Error, own, other)
 		}
 	})
 	j.scene(t, "with the pin that the error named it connects, and holds the standup", func(t *testing.T) {
 		j.restart(t, map[string]string{"AGENTRT_GATEWAY_TLS_PIN": named, "AGENTRT_GATEWAY_TIMEOUT_MS": ""})
-		j.becomes(t, "connected", 10*time.Second)
+		j.becomes(t, "connected", time.Minute)
 		j.lists(t, true)
 		j.run(t, id)
 		j.end(t, id, "completed", "answered", "answered", "answered")

@@ -41,7 +41,7 @@ func (j *journey) archives(t *testing.T) {
 	admin := j.administrator(t)
 	admin.call(t, "agent", map[string]any{"message": "Hello.", "agentId": "cto", "sessionKey": key, "idempotencyKey": "archive-1", "deliver": false})
 	admin.call(t, "agent.wait", map[string]any{"runId": "archive-1", "timeoutMs": 120_000})
-	WaitFor(t, 30*time.Second, "the session", func() bool {
+	WaitFor(t, time.Minute, "the session", func() bool {
 		return j.owner.Get(t, sessionPath(key)).Status == http.StatusOK
 	})
 	live := j.owner.Follow(t, "session&session="+url.QueryEscape(key))
@@ -61,7 +61,7 @@ func (j *journey) archives(t *testing.T) {
 		return last.RunID != nil && *last.RunID == sent.RunID && last.StopReason != nil && *last.StopReason == "stop"
 	})
 	j.wantTool(t, "the runtime's transcript", messages, secret)
-	WaitFor(t, 20*time.Second, "the live tail", func() bool {
+	WaitFor(t, time.Minute, "the live tail", func() bool {
 		for _, f := range live.Frames() {
 			if f.Event == "session.message" && strings.Contains(f.Data, "Done. It said") {
 				return true
@@ -74,7 +74,7 @@ func (j *journey) archives(t *testing.T) {
 		j.model.Script("cto", Reply{Delay: time.Minute, Text: "Late."})
 		defer j.model.Script("cto", Reply{})
 		j.owner.Post(t, sessionPath(key)+"/messages", map[string]string{"text": "Take your time."}).Want(t, http.StatusAccepted)
-		WaitFor(t, 30*time.Second, "the run", func() bool { return j.session(t, key).Active })
+		WaitFor(t, time.Minute, "the run", func() bool { return j.session(t, key).Active })
 		var stopped struct {
 			Stopped bool
 			RunIDs  []string `json:"run_ids"`
@@ -84,7 +84,7 @@ func (j *journey) archives(t *testing.T) {
 		if !stopped.Stopped || len(stopped.RunIDs) > 1 {
 			t.Errorf("stopped %+v", stopped)
 		}
-		WaitFor(t, 30*time.Second, "its end", func() bool { return !j.session(t, key).Active })
+		WaitFor(t, time.Minute, "its end", func() bool { return !j.session(t, key).Active })
 		j.owner.Post(t, sessionPath(key)+"/stop", nil).Into(t, http.StatusOK, &stopped)
 		if stopped.Stopped {
 			t.Errorf("stopping without a run returned %+v", stopped)

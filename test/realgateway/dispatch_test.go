@@ -61,8 +61,14 @@ func TestDispatch(t *testing.T) {
 // hand creates a task of the COO and dispatches it.
 func (j *journey) hand(t *testing.T, title string) (key string) {
 	t.Helper()
+	return j.handTo(t, "coo", title)
+}
+
+func (j *journey) handTo(t *testing.T, agent, title string) (key string) {
+	t.Helper()
 	var made handedTask
-	j.owner.Post(t, "/api/v1/tasks", map[string]string{"title": title, "assignee_id": "coo", "description": "It is on the shelf."}).Into(t, http.StatusCreated, &made)
+	in := map[string]string{"title": title, "assignee_id": agent, "description": "It is on the shelf."}
+	j.owner.Post(t, "/api/v1/tasks", in).Into(t, http.StatusCreated, &made)
 	j.owner.Post(t, "/api/v1/tasks/"+made.Key+"/dispatch", nil).Want(t, http.StatusAccepted)
 	return made.Key
 }

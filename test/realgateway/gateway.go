@@ -31,7 +31,7 @@ var config []byte
 // waiting for its model, the gateway would need minutes to stop.
 const (
 	gatewayStart = 3 * time.Minute
-	gatewayStop  = 10 * time.Second
+	gatewayStop  = time.Minute
 )
 
 // Gateway is a real agent gateway with the agents coo, cto, cpo and cmo. It keeps its

@@ -95,7 +95,7 @@ func TestTimedJobs(t *testing.T) {
 	}
 	// Another client changes the job in the gateway; the service notices by itself.
 	j.administrator(t).call(t, "cron.update", map[string]any{"id": made.ID, "patch": map[string]any{"name": "theirs"}})
-	WaitFor(t, 20*time.Second, "the change by others", func() bool {
+	WaitFor(t, time.Minute, "the change by others", func() bool {
 		var seen timedJob
 		j.owner.Get(t, at).Into(t, http.StatusOK, &seen)
 		return seen.Name == "theirs" && seen.Live

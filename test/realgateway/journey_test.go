@@ -317,7 +317,7 @@ func (j *journey) holds(t *testing.T) {
 	for _, agent := range agentIDs() {
 		j.first[agent] = j.model.Calls(agent)
 	}
-	WaitFor(t, 5*time.Second, "the end to be told", func() bool {
+	WaitFor(t, time.Minute, "the end to be told", func() bool {
 		return slices.ContainsFunc(live.Frames(), func(f Frame) bool { return f.Event == "standup.completed" })
 	})
 	wantLive(t, id, live.Frames())
@@ -360,7 +360,7 @@ func (j *journey) gatewayGoes(t *testing.T) {
 	j.model.Script("cpo", Reply{})
 	j.gateway.Start(t)
 	j.connected(t)
-	WaitFor(t, 10*time.Second, "connected, unreachable and connected to be told", func() bool {
+	WaitFor(t, time.Minute, "connected, unreachable and connected to be told", func() bool {
 		told := states(t, live)
 		return len(told) > 2 && told[0] == "connected" && told[1] == "unreachable" && told[len(told)-1] == "connected"
 	})

@@ -250,7 +250,7 @@ func (j *journey) settledAlike(t *testing.T, when string, op *operator, heard *t
 	}
 	began := time.Now()
 	var diff string
-	WaitFor(t, 15*time.Second, when+": the service to show what the gateway lists", func() bool {
+	WaitFor(t, time.Minute, when+": the service to show what the gateway lists", func() bool {
 		var list []liveSession
 		j.owner.Get(t, "/api/v1/agentrt/sessions?limit=200").Into(t, http.StatusOK, &list)
 		got := map[string]liveSession{}
@@ -290,7 +290,7 @@ func (j *journey) settledAlike(t *testing.T, when string, op *operator, heard *t
 func (j *journey) toldAlike(t *testing.T, when string, want map[string]liveSession, stream *Stream) {
 	t.Helper()
 	var got map[string]liveSession
-	WaitFor(t, 5*time.Second, when+": the stream to have told it", func() bool {
+	WaitFor(t, time.Minute, when+": the stream to have told it", func() bool {
 		got = map[string]liveSession{}
 		for _, f := range stream.Frames() {
 			var s liveSession

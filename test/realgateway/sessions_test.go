@@ -97,7 +97,7 @@ func (j *journey) session(t *testing.T, key string) session {
 func (j *journey) wantPresence(t *testing.T, otherwise string, want map[string]string) {
 	t.Helper()
 	var agents []presence
-	WaitFor(t, 20*time.Second, fmt.Sprintf("everybody %s but %v", otherwise, want), func() bool {
+	WaitFor(t, time.Minute, fmt.Sprintf("everybody %s but %v", otherwise, want), func() bool {
 		agents = nil
 		j.owner.Get(t, "/api/v1/agents").Into(t, http.StatusOK, &agents)
 		return !slices.ContainsFunc(agents, func(a presence) bool {
@@ -284,7 +284,7 @@ func (j *journey) costsMore(t *testing.T) {
 	})
 	wantBill(t, "before", agent, j.model.Ever(agent, smokeQuestion), before.Tokens, before.CostUSD)
 	op.ask(t, agent, smokeQuestion)
-	WaitFor(t, 10*time.Second, "the run to be seen", func() bool {
+	WaitFor(t, time.Minute, "the run to be seen", func() bool {
 		after = j.session(t, key)
 		return !after.Active && *after.UpdatedAt != *before.UpdatedAt
 	})

@@ -172,6 +172,6 @@ func TestSlots(t *testing.T) {
 	gateway.Start(t)
 	j.connected(t)
 	j.state(t, well, time.Now(), "on_time", "late")
-	WaitFor(t, 30*time.Second, "the inbox to be empty", func() bool { return len(j.alarms(t, well.ID)) == 0 })
+	WaitFor(t, time.Minute, "the inbox to be empty", func() bool { return len(j.alarms(t, well.ID)) == 0 })
 	j.show(t, "at the end", well, failing)
 }

@@ -43,7 +43,7 @@ func (j *journey) stopsSubAgents(t *testing.T) {
 		if t.Logf("%s: %+v", what, out); !out.Stopped {
 			t.Errorf("%s was not stopped", what)
 		}
-		WaitFor(t, 30*time.Second, "the sub-agent to stop", func() bool { return !working() })
+		WaitFor(t, time.Minute, "the sub-agent to stop", func() bool { return !working() })
 	}
 	time.Sleep(5 * time.Second) // in which a parent would be woken
 	if tools := owned(j.model.Calls("cpo")); len(tools) > 0 {

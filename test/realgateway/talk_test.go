@@ -54,7 +54,7 @@ func (j *journey) talks(t *testing.T) {
 		return list[i], list[i].Sender != nil
 	}
 	var waits spoken
-	WaitFor(t, 10*time.Second, "the message that waits", func() (ok bool) { waits, ok = find(second); return ok })
+	WaitFor(t, time.Minute, "the message that waits", func() (ok bool) { waits, ok = find(second); return ok })
 	if waits.Blocks[0].Text != "And the dogs." || waits.Waiting == nil || *waits.Waiting != "queued" {
 		t.Errorf("while the agent works, the message is %+v", waits)
 	}

@@ -28,8 +28,8 @@ const (
 // Time limits for starting and stopping Wardroom. It usually starts within a second, but takes
 // longer on busy machines. Before it stops, it waits for open requests.
 const (
-	serverStart = 30 * time.Second
-	serverStop  = 30 * time.Second
+	serverStart = time.Minute
+	serverStop  = time.Minute
 )
 
 // Build builds the wardroom binary and returns its path. All tests use the same file.
