@@ -32,8 +32,7 @@ func TestGrowth(t *testing.T) {
 		t.Skip("takes a minute")
 	}
 	both(t, func(t *testing.T, engine db.Engine) {
-		many := manyRows()
-		few := many / 10
+		const few, many = 10_000, 100_000
 		address := map[int]string{}
 		fillTwice(t, engine, few, many, address)
 		for _, a := range address { // otherwise the service works without the statistics that it would have by now
@@ -76,14 +75,6 @@ func filled(t *testing.T, engine db.Engine, address string, note func(query stri
 		return err == nil && done
 	})
 	return s
-}
-
-// manyRows returns the size of the larger database.
-func manyRows() int {
-	if testing.Short() {
-		return 20_000
-	}
-	return 100_000
 }
 
 // fillTwice creates a database of each size.
