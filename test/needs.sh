@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks that the programs the tests use are installed:  test/needs.sh [go] [cc] [node] [postgres] [shell] [chromium]
-# Without arguments it checks all of them. As root on a Debian-like system it installs missing packages; otherwise
+# Checks that the programs the tests use are installed:
+#   test/needs.sh [go] [cc] [node] [postgres] [shell] [chromium] [nginx]
+# Without arguments it checks all that `make test` uses. As root on a Debian-like system it installs missing packages; otherwise
 # it lists them and fails.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -57,16 +58,23 @@ check() {
     postgres) have_initdb || need "PostgreSQL (initdb, pg_ctl)" postgresql ;;
     chromium) have_chromium || need "Chromium or its headless shell (or its path in CHROMIUM)" chromium-headless-shell ;;
     shell) have bash && have curl && have jq && have openssl || need "curl, jq and openssl (for the commands in the documents)" curl jq openssl ;;
+    nginx) PATH=$PATH:/usr/sbin have nginx || need "nginx" nginx ;;
     *) echo "needs.sh: unknown argument: $1" >&2; exit 2 ;;
   esac
 }
 
-# install installs the missing packages on a Debian-like system. The PostgreSQL package
-# would also create and start a cluster, which the tests do not need.
+# install installs the missing packages on a Debian-like system. Without these two files, the packages of
+# PostgreSQL and nginx would also create a cluster and start servers, which the tests do not need.
 no_cluster=/etc/postgresql-common/createcluster.d/50-wardroom-tests.conf
+no_servers=/usr/sbin/policy-rc.d
 install() {
   echo "installing ${missing[*]}" >&2
   trap 'rm -f "$no_cluster"' EXIT
+  if [ ! -e "$no_servers" ]; then
+    trap 'rm -f "$no_cluster" "$no_servers"' EXIT
+    printf '#!/bin/sh\nexit 101\n' >"$no_servers"
+    chmod +x "$no_servers"
+  fi
   mkdir -p "${no_cluster%/*}"
   echo "create_main_cluster = false" >"$no_cluster"
   export DEBIAN_FRONTEND=noninteractive

@@ -1,7 +1,13 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { desktop, entered, openPage, signIn } from './browser.ts'
 import { call } from './demo.ts'
 import { browser, demo, setUp } from './fixture.ts'
+import { documented, openNginx } from './nginx.ts'
 import { openWebProxy, type ProxyAnswer } from './proxy.ts'
 
 setUp()
@@ -79,28 +85,48 @@ describe('a proxy that answers', () => {
     await context.close()
     await proxy.close()
   })
+})
 
-  it('for the password of its own lets people sign in and work', async () => {
-    const proxy = await openWebProxy(demo.base)
-    const wanted = `Basic ${Buffer.from('team:of the proxy').toString('base64')}`
-    const seen = new Set<string>()
-    proxy.answer = r => {
-      seen.add(String(r.headers.authorization))
-      return r.headers.authorization === wanted
-        ? undefined
-        : { status: 401, headers: { 'WWW-Authenticate': 'Basic realm="team"' } }
-    }
-    const { context, page } = await openPage(browser, proxy.url, desktop)
-    const address = proxy.url.replace('//', '//team:of%20the%20proxy@')
-    await page.goto(`${address}/tasks?view=table`)
+describe('nginx with a sign-in of its own', () => {
+  it('lets people work who know its password', async () => {
+    const nginx = await openNginx()
+    const passwords = join(nginx.folder, 'htpasswd')
+    await writeFile(passwords, 'team:{PLAIN}of the proxy\n')
+    const [ask = ''] = await documented('Ask for a password first', demo.base)
+    await nginx.serve(ask.replace('/etc/nginx/wardroom.htpasswd', passwords))
+    const { context, page } = await openPage(browser, nginx.url, desktop)
+    expect((await page.goto('/tasks'))?.status()).toBe(401)
+    await page.goto(`${nginx.url.replace('//', '//team:of%20the%20proxy@')}/tasks?view=table`)
     await signIn(page, demo)
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     const { key } = (await call(demo, 'POST', '/tasks', { title: 'Behind a password' })) as { key: string }
-    await page.goto(`${proxy.url}/tasks/${key}`)
+    await page.goto(`${nginx.url}/tasks/${key}`)
     await page.getByText('Behind a password').first().waitFor()
-    await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
-    expect([...seen].filter(header => header !== 'undefined')).toEqual([wanted])
+    await call(demo, 'PATCH', `/tasks/${key}`, { title: 'Changed behind a password' })
+    await page.getByText('Changed behind a password').first().waitFor()
     await context.close()
-    await proxy.close()
+    await nginx.close()
+  })
+
+  it('asks another service about each request, and Wardroom’s sign-in outlives that of the service', async () => {
+    let signedIn = true
+    const other = createServer((_, res) => res.writeHead(signedIn ? 204 : 401).end()).listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const nginx = await openNginx()
+    const [ask = ''] = await documented('Use the sign-in of another service', demo.base)
+    const { port } = other.address() as AddressInfo
+    await nginx.serve(ask.replace('127.0.0.1:4180', `127.0.0.1:${port}`))
+    const { context, page } = await openPage(browser, nginx.url, desktop)
+    await page.goto('/tasks?view=board')
+    await signIn(page, demo)
+    await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
+    signedIn = false
+    await page.getByRole('link', { name: 'Agents' }).first().click()
+    await page.getByText('A proxy answered instead of Wardroom').first().waitFor()
+    signedIn = true
+    await page.getByRole('main').getByText('cto').first().waitFor()
+    await context.close()
+    await nginx.close()
+    other.close()
   })
 })

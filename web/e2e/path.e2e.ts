@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { desktop, entered, openBrowser, openPage, signIn } from './browser.ts'
 import { call } from './demo.ts'
-import { openWebProxy } from './proxy.ts'
+import { documented, openNginx } from './nginx.ts'
 import { openOwned, openService } from './service.ts'
 
 let browser: Awaited<ReturnType<typeof openBrowser>>
@@ -11,16 +11,19 @@ beforeAll(async () => {
 afterAll(() => browser.close())
 
 // Many proxies serve several programs below one host name, each below its own path.
+const heading = 'Serve it below a path'
+
+// The documented configurations of nginx, in their order.
 describe.each([
-  ['removes it', '/wardroom'],
-  ['keeps it', ''],
-])('below a path, behind a proxy that %s', (_, removes) => {
+  ['keeps it', 0],
+  ['removes it', 1],
+])('below a path, behind nginx that %s', (_, nth) => {
   it('everything works: sign-in, pages, links, reloads, live updates, sign-out', async () => {
-    const proxy = await openWebProxy('', removes)
-    const below = `${proxy.url}/wardroom`
+    const nginx = await openNginx()
+    const below = `${nginx.url}/wardroom`
     const service = await openOwned({ PUBLIC_URL: below })
-    proxy.to = service.base
-    const { context, page, complaints } = await openPage(browser, proxy.url, desktop)
+    await nginx.serve((await documented(heading, service.base))[nth] ?? '')
+    const { context, page, complaints } = await openPage(browser, nginx.url, desktop)
     const lost: string[] = []
     context.on('request', r => {
       if (!r.url().startsWith(`${below}/`) && r.url() !== below) lost.push(r.url())
@@ -69,17 +72,17 @@ describe.each([
     } finally {
       await context.close()
       await service.close()
-      await proxy.close()
+      await nginx.close()
     }
   })
 
   it('the link of the terminal creates the owner', async () => {
-    const proxy = await openWebProxy('', removes)
-    const service = await openService({ PUBLIC_URL: `${proxy.url}/wardroom` })
-    proxy.to = service.base
-    const { context, page } = await openPage(browser, proxy.url, desktop)
+    const nginx = await openNginx()
+    const service = await openService({ PUBLIC_URL: `${nginx.url}/wardroom` })
+    await nginx.serve((await documented(heading, service.base))[nth] ?? '')
+    const { context, page } = await openPage(browser, nginx.url, desktop)
     try {
-      expect(service.link).toContain(`${proxy.url}/wardroom/setup#`)
+      expect(service.link).toContain(`${nginx.url}/wardroom/setup#`)
       await page.goto(service.link)
       await page.getByLabel('Email').fill(service.email)
       await page.getByLabel('Name').fill('Ada')
@@ -90,7 +93,7 @@ describe.each([
     } finally {
       await context.close()
       await service.close()
-      await proxy.close()
+      await nginx.close()
     }
   })
 })
@@ -98,22 +101,21 @@ describe.each([
 // Two Wardrooms below different paths of one host share the browser's storage, and must not share a sign-in.
 describe('two of one host', () => {
   it('keep their sign-ins apart', async () => {
-    const proxy = await openWebProxy('')
+    const nginx = await openNginx()
     const [one, two] = [
       await openOwned({
-        PUBLIC_URL: `${proxy.url}/one`,
+        PUBLIC_URL: `${nginx.url}/one`,
         JWT_SECRET: 'the first secret of two, which is certainly long enough',
       }),
       await openOwned({
-        PUBLIC_URL: `${proxy.url}/two`,
+        PUBLIC_URL: `${nginx.url}/two`,
         JWT_SECRET: 'the second secret of two, which is certainly long enough',
       }),
     ]
-    proxy.answer = r => {
-      proxy.to = r.url?.startsWith('/one') ? one.base : two.base
-      return undefined
-    }
-    const { context, page } = await openPage(browser, proxy.url, desktop)
+    const [first = ''] = await documented(heading, one.base)
+    const [second = ''] = await documented(heading, two.base)
+    await nginx.serve(first.replace('/wardroom/', '/one/') + second.replace('/wardroom/', '/two/'))
+    const { context, page } = await openPage(browser, nginx.url, desktop)
     try {
       for (const name of ['one', 'two']) {
         await page.goto(`/${name}/tasks`)
@@ -131,7 +133,7 @@ describe('two of one host', () => {
       await context.close()
       await one.close()
       await two.close()
-      await proxy.close()
+      await nginx.close()
     }
   })
 })

@@ -60,8 +60,6 @@ export interface ProxyAnswer {
 
 export interface WebProxy {
   url: string
-  /** Where requests go. */
-  to: string
   /** Returns how the proxy answers itself; `wait` for never, undefined to pass the request on. */
   answer: (request: IncomingMessage) => ProxyAnswer | 'wait' | undefined
   /** The paths of the requests that have no complete response yet. */
@@ -69,8 +67,8 @@ export interface WebProxy {
   close: () => Promise<void>
 }
 
-/** A web proxy that may answer instead of its target. With `removes`, it takes this path from requests. */
-export async function openWebProxy(to: string, removes = ''): Promise<WebProxy> {
+/** A web proxy that may answer instead of its target. */
+export async function openWebProxy(to: string): Promise<WebProxy> {
   const server = createWebServer((req, res) => {
     const given = proxy.answer(req)
     proxy.open.add(req)
@@ -81,8 +79,7 @@ export async function openWebProxy(to: string, removes = ''): Promise<WebProxy> 
       res.end(given.body ?? '<h1>Sign in to the proxy</h1>')
       return
     }
-    const path = req.url?.startsWith(removes) ? req.url.slice(removes.length) || '/' : (req.url ?? '/')
-    const there = request(proxy.to + path, { method: req.method ?? 'GET', headers: req.headers }, answer => {
+    const there = request(to + req.url, { method: req.method ?? 'GET', headers: req.headers }, answer => {
       res.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(res)
     })
@@ -95,7 +92,6 @@ export async function openWebProxy(to: string, removes = ''): Promise<WebProxy> 
   const port = address && typeof address === 'object' ? address.port : 0
   const proxy: WebProxy = {
     url: `http://127.0.0.1:${port}`,
-    to,
     answer: () => undefined,
     open: new Set(),
     close: () =>
