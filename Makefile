@@ -47,12 +47,8 @@ generate: ## write the files that are generated from the code
 # The packages that build the dashboard. The lock files name no registry, so npm uses the one in its settings.
 web-needs: web/node_modules/.package-lock.json web/openapi/node_modules/.package-lock.json
 
-web/node_modules/.package-lock.json: web/package-lock.json
-	npm ci --prefix web --ignore-scripts --no-audit --no-fund --loglevel=error
-	@touch $@
-
-web/openapi/node_modules/.package-lock.json: web/openapi/package-lock.json
-	npm ci --prefix web/openapi --ignore-scripts --no-audit --no-fund --loglevel=error
+%/node_modules/.package-lock.json: %/package-lock.json
+	npm ci --prefix $* --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 web: web-needs ## build the dashboard: generate the API types, format the sources, write web/dist

@@ -27,11 +27,7 @@ have_initdb() {
 
 # The headless shell draws no window and needs a third less time.
 have_chromium() {
-  if [ -n "${CHROMIUM:-}" ]; then
-    [ -x "$CHROMIUM" ]
-  else
-    [ -x /usr/bin/chromium-headless-shell ] || [ -x /usr/bin/chromium ]
-  fi
+  [ -x "${CHROMIUM:-/usr/bin/chromium-headless-shell}" ] || { [ -z "${CHROMIUM:-}" ] && [ -x /usr/bin/chromium ]; }
 }
 
 # Go is not installed from the system's packages, which are years behind.
@@ -95,13 +91,11 @@ check_all() {
   [ ${#missing[@]} -eq 0 ]
 }
 
-if check_all; then exit 0; fi
-if [ "$(id -u)" -eq 0 ] && have apt-get; then
+for round in 1 2 3; do # the second round installs npm if nodejs came without it
+  if check_all; then exit 0; fi
+  if [ "$(id -u)" -ne 0 ] || [ $round = 3 ] || ! have apt-get; then break; fi
   install
-  if check_all; then exit 0; fi
-  install # the second round installs npm if nodejs came without it
-  if check_all; then exit 0; fi
-fi
+done
 echo "Missing programs that this script cannot install:" >&2
 printf '  %s\n' "${wanted[@]}" >&2
 echo "On Debian or Ubuntu: sudo apt-get install ${missing[*]}" >&2
