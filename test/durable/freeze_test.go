@@ -136,7 +136,7 @@ func freezeWriting(x *trial, p *process, name string) (thaw func()) {
 		signal(syscall.SIGSTOP)
 		time.Sleep(10 * time.Millisecond) // everything it has sent is answered
 		if x.count(`SELECT COUNT(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
-			WHERE application_name = ? AND state = 'idle in transaction' AND locktype = 'advisory' AND granted`, name) > 0 {
+			WHERE application_name = ? AND state = 'idle in transaction' AND locktype = 'advisory' AND granted AND datname = current_database()`, name) > 0 {
 			return sync.OnceFunc(func() { signal(syscall.SIGCONT) })
 		}
 		signal(syscall.SIGCONT)

@@ -80,7 +80,7 @@ func TestReplicaFinishesTheMeeting(t *testing.T) {
 	until(t, "the meeting to get to its second participant", 60*time.Second, sprung)
 	holders := x.names(`
 		SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)
-		WHERE locktype = 'advisory' AND NOT granted AND classid = ? AND objid = ?`, lockOne, lockTwo)
+		WHERE locktype = 'advisory' AND NOT granted AND classid = ? AND objid = ? AND datname = current_database()`, lockOne, lockTwo)
 	if len(holders) != 1 || both[holders[0]] == nil {
 		t.Fatalf("the standup is run by %v", holders)
 	}

@@ -124,7 +124,7 @@ func TestWatchComesBack(t *testing.T) {
 	err = other.QueryRow(t.Context(), `
 		SELECT COUNT(*) FROM (
 			SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-			WHERE query = 'LISTEN "' || 'wardroom_' || md5(current_schema() || '/' || ?) || '"') AS cut`, "news").Scan(&cut)
+			WHERE datname = current_database() AND query = 'LISTEN "' || 'wardroom_' || md5(current_schema() || '/' || ?) || '"') AS cut`, "news").Scan(&cut)
 	if err != nil || cut != 1 {
 		t.Fatalf("%d connections were cut, %v", cut, err)
 	}
