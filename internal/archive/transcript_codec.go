@@ -75,20 +75,21 @@ func deflate(text []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// unpack decodes the messages of a part.
+// unpack decodes the messages of a part. Its errors do not wrap io.ErrUnexpectedEOF, which means that the database's
+// connection broke (db.Unavailable).
 func (p part) unpack() ([]transcript.Message, error) {
 	if p.size > sizeMost {
 		return nil, errors.New("a part of a transcript is too large")
 	}
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(p.data)), p.size+1))
 	if err != nil || int64(len(text)) != p.size {
-		return nil, fmt.Errorf("decompress a transcript: %d of %d bytes: %w", len(text), p.size, err)
+		return nil, fmt.Errorf("decompress a transcript: %d of %d bytes: %v", len(text), p.size, err) //nolint:errorlint // see above
 	}
 	messages := make([]transcript.Message, 0, p.messages)
 	for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
 		var m transcript.Message
 		if err := d.Decode(&m); err != nil {
-			return nil, fmt.Errorf("read an archived message: %w", err)
+			return nil, fmt.Errorf("read an archived message: %v", err) //nolint:errorlint // see above
 		}
 		messages = append(messages, m)
 	}
