@@ -27,7 +27,6 @@ func (a *App) wireSessions() {
 		CheckAgent: a.checkAgent, NoAgent: []*fault.Error{agent.ErrNotFound},
 		Held: a.Holds.Check, HeldFaults: []*fault.Error{hold.ErrHeld},
 		StalledAfter: a.cfg.StalledAfter, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, ResolveAbout: a.Inbox.ResolveAbout, AgentName: a.agentName,
-		Away: func(err error) bool { return a.outage.notice("stalled runs", err) },
 	}
 }
 

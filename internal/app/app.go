@@ -113,7 +113,6 @@ type App struct {
 	cfg     config.Config
 	opts    Options
 	log     *slog.Logger
-	outage  *outage
 	redact  func(text string) string // replaces the secrets in what agents write
 	metrics *metrics                 // nil when METRICS_ADDR is not set
 	scraped net.Listener             // for the metrics; nil without them
@@ -137,6 +136,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	if c := d.StartCheck(); c.Ran {
 		log.InfoContext(ctx, "database checked after an unclean shutdown", "complete", c.Complete, "took", c.Took)
 	}
+	d.LogOutages(log)
 	a := &App{cfg: cfg, opts: opts, log: log, DB: d, Gateway: client}
 	if err := a.prepare(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -207,8 +207,6 @@ func (a *App) prepare(ctx context.Context) error {
 func (a *App) wire() error {
 	cfg, now := a.cfg, a.opts.Now
 	a.Queue = job.New(a.DB, a.log, now)
-	a.outage = newOutage(a.askDatabase, a.log, a.opts.Now)
-	a.Queue.Away = func(err error) bool { return a.outage.notice("background work", err) }
 	var logins func(string)
 	if cfg.MetricsAddr != "" {
 		a.metrics = newMetrics(a.measured())
@@ -226,7 +224,6 @@ func (a *App) wire() error {
 	a.Tasks.ResolveAbout, a.Tasks.AckAbout = a.Inbox.ResolveAbout, a.Inbox.AckAbout
 	a.Events = &event.Service{
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
-		Away: func(err error) bool { return a.outage.notice("live streams", err) },
 	}
 	a.wireRuntime()
 	return a.plan()
@@ -242,7 +239,6 @@ func (a *App) wireRuntime() {
 	a.Sessions.Noted, a.Usage.Read = a.Usage.OfTranscripts, a.Sessions.WatchLoops
 	a.Archive = &archive.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Lists: &a.Mirror.Sessions, Senders: a.Sessions.Senders,
-		Away: func(err error) bool { return a.outage.notice("the archive of sessions", err) },
 	}
 	a.wireAgents()
 	a.wireSchedules()
@@ -312,7 +308,6 @@ func (a *App) wireUsage() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Usage = &usage.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Lists: &a.Mirror.Sessions, Publish: a.publish, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask, Tasks: a.taskLabels, BoardChanges: boardChanges,
-		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
 	}
 }
 
@@ -333,9 +328,8 @@ func (a *App) mount() error {
 		observe = a.metrics.request
 	}
 	a.API = web.New(web.Options{
-		Title: "Wardroom", Version: Version, Log: a.log, Authenticate: a.Accounts.Authenticate, Now: a.opts.Now,
+		Title: "Wardroom", Version: Version, DB: a.DB, Log: a.log, Authenticate: a.Accounts.Authenticate, Now: a.opts.Now,
 		CORSOrigin: a.cfg.CORSOrigin, TrustedProxies: a.cfg.TrustedProxies, BasePath: a.cfg.BasePath(), Observe: observe,
-		Away:        func(err error) bool { return a.outage.notice("requests", err) },
 		Description: "The operations service for a team of AI agents: a task board, daily standups, and the agents, sessions and spend of the agent runtime.",
 	})
 	a.mountPublic()
@@ -434,7 +428,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })
 	g.Go(func() error { a.publishGatewayState(inner); return nil })
-	g.Go(func() error { a.outage.watch(inner, a.wakeWork); return nil })
+	g.Go(func() error { a.DB.WatchOutages(inner, a.askDatabase, a.wakeWork); return nil })
 	if a.opts.OnSetup != nil {
 		g.Go(func() error {
 			offerSetup(inner, a.Accounts.OfferSetup, a.opts.Now, a.log, func(token string, until time.Time) {

@@ -26,7 +26,6 @@ func (a *App) wireApprovals() {
 		Raise: a.Inbox.Raise, ResolveAbout: a.Inbox.ResolveAbout,
 		AgentName: a.agentName, TaskOf: taskOfSession, Spent: a.spentInSession, Redact: a.redact, Waits: a.Sessions.WaitForPeople,
 		Jobs: a.Queue, FindTask: a.openTask, TaskFaults: []*fault.Error{task.ErrNotFound, task.ErrArchived}, Comment: a.commentOnTask, Tell: a.tellAgent,
-		Away: func(err error) bool { return a.outage.notice("approvals and questions", err) },
 	}
 	maps.Copy(a.Queue.Kinds, a.Approvals.Kinds())
 }

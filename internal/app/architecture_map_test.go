@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"platform/patch":     {},
 	"platform/plaintext": {},
 	"platform/vault":     {"platform/fault"},
-	"platform/web":       {"platform/actor", "platform/encode", "platform/enum", "platform/fault", "platform/once", "platform/page", "platform/plaintext"},
+	"platform/web":       {"platform/actor", "platform/db", "platform/encode", "platform/enum", "platform/fault", "platform/once", "platform/page", "platform/plaintext"},
 
 	"test/faults":      {"gateway", "gateway/demo"},                                                                                                                                // the demo runtime with faults
 	"test/durable":     {},                                                                                                                                                         // so do its tests, with the demo runtime

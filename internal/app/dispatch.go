@@ -31,7 +31,7 @@ const (
 // newQueue returns a job queue that has its own workers and no timers.
 func (a *App) newQueue(workers int) *job.Queue {
 	q := job.New(a.DB, a.log, a.opts.Now)
-	q.Workers, q.Away, q.Observe = workers, a.Queue.Away, a.Queue.Observe
+	q.Workers, q.Observe = workers, a.Queue.Observe
 	return q
 }
 

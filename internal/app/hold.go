@@ -25,7 +25,6 @@ func (a *App) wireHolds() {
 		NoAgent:   []*fault.Error{agent.ErrNotFound},
 		Consented: func(ctx context.Context) (bool, error) { return a.Settings.HoldsInRuntime(ctx) },
 		Lists:     &a.Mirror.Sessions,
-		Away:      func(err error) bool { return a.outage.notice("runs of held agents", err) },
 	}
 	maps.Copy(a.HoldQueue.Kinds, a.Holds.Kinds())
 }

@@ -36,7 +36,6 @@ func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 func (a *App) wirePairing(ctx context.Context) error {
 	a.Pairing = &pairing.Service{
 		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
-		Away: func(err error) bool { return a.outage.notice("the pairing", err) },
 	}
 	if key := a.cfg.DeviceKey.Reveal(); key != nil {
 		a.Pairing.Own = ed25519.PublicKey(key[ed25519.SeedSize:])

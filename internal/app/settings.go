@@ -26,7 +26,6 @@ func (a *App) wireSettings(ctx context.Context) error {
 		},
 		Refusals: account.ConfirmFaults(),
 		Changed:  func() { a.Pairing.Follow() },
-		Away:     func(err error) bool { return a.outage.notice("the settings", err) },
 	}
 	return a.Settings.Load(ctx)
 }

@@ -16,7 +16,6 @@ func (a *App) newTools() *mcp.Service {
 		DB: a.DB, Now: a.opts.Now, Runtime: a.Gateway, Agents: a.toolUsers, Used: a.Accounts.NoteTools,
 		Held:     func(ctx context.Context, agentID string) error { return a.Holds.Check(ctx, a.DB, agentID) },
 		Refusals: []*fault.Error{hold.ErrHeld},
-		Away:     func(err error) bool { return a.outage.notice("tools of agents", err) },
 	}
 }
 

@@ -24,10 +24,8 @@ func (a *App) wireTrouble() {
 		Estimate: func(ctx context.Context, provider, model string, u gateway.Usage) (*money.Nano, error) {
 			return a.Usage.Estimate(ctx, provider, model, usage.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Other: u.Other})
 		},
-		Away: func(err error) bool { return a.outage.notice("the models of agents", err) },
 	}
 	a.Trouble = &trouble.Service{
 		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
-		Away: func(err error) bool { return a.outage.notice("the state of the gateway", err) },
 	}
 }

@@ -40,7 +40,7 @@ func (s *Service) restale() {
 
 // Run stores requests and their endings until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	loop := mirror.Loop{Name: "approvals and questions", Log: s.Log, Pass: s.pass, Away: s.Away}
+	loop := mirror.Loop{Name: "approvals and questions", DB: s.DB, Log: s.Log, Pass: s.pass}
 	loop.Run(actor.With(ctx, actor.System), &s.wake)
 	return nil
 }

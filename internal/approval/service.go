@@ -53,7 +53,6 @@ type Service struct {
 	Spent        func(ctx context.Context, sessionKey string) *money.Nano  // cost of a session so far; nil if unknown
 	Redact       func(text string) string                                  // replaces secrets
 	Waits        func(until map[string]time.Time)                          // told which sessions wait for people, by key, with the time until which they may
-	Away         func(error) bool                                          // whether an error means that the database is unavailable; may be nil
 
 	// Jobs is the queue for the jobs that deliver answers. FindTask returns the key of a task, or one of
 	// TaskFaults. Comment comments on a task on behalf of the actor in ctx, unless the task is gone.

@@ -53,7 +53,7 @@ func (p Pace) withDefaults() Pace {
 // Run archives sessions until ctx ends, and then returns nil. Only one replica does so at a time.
 func (s *Service) Run(ctx context.Context) error {
 	k := newArchiver(s)
-	loop := mirror.Loop{Name: "archive", Log: s.Log, Pass: k.pass, Rest: k.pace.Pass, Claim: k.claim, Away: s.Away}
+	loop := mirror.Loop{Name: "archive", DB: s.DB, Log: s.Log, Pass: k.pass, Rest: k.pace.Pass, Claim: k.claim}
 	s.Lists.WakeAtList(&s.wake)
 	s.wake.Wake()
 	loop.Run(ctx, &s.wake)
@@ -329,7 +329,7 @@ var errSeveral = errors.New("several consecutive sessions cannot be read")
 // failed schedules a retry for a session that could not be archived. It returns an error only if
 // the failure affects other sessions, too.
 func (k *archiver) failed(ctx context.Context, p *kept, err error) error {
-	if ctx.Err() != nil || errors.Is(err, mirror.ErrClaimed) || fault.Of(err) != nil && !ofOneSession(err) || k.s.away(err) {
+	if ctx.Err() != nil || errors.Is(err, mirror.ErrClaimed) || fault.Of(err) != nil && !ofOneSession(err) || k.s.DB.Away("archive", err) {
 		return fmt.Errorf("archive %s: %w", p.seen.Key, err)
 	}
 	again := refused

@@ -152,7 +152,7 @@ func (b *bench) observe() { b.s.Lists.Put(slices.Clone(b.rows), clock.At(b.now))
 
 // pass runs a pass as Run does.
 func (b *bench) pass(ctx context.Context) {
-	loop := mirror.Loop{Log: b.s.Log, Pass: b.k.pass}
+	loop := mirror.Loop{DB: b.s.DB, Log: b.s.Log, Pass: b.k.pass}
 	loop.Step(ctx)
 }
 

@@ -30,19 +30,13 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Pace    Pace
-	// Away, if set, reports whether an error means that the database is unavailable. If so, it also
-	// logs the outage.
-	Away func(error) bool
-
-	Lists *mirror.Sessions // the runtime's sessions
+	Lists   *mirror.Sessions // the runtime's sessions
 
 	// Senders, if not nil, returns the names of the users who sent the given messages, by run ID.
 	Senders func(ctx context.Context, q db.Queryer, runIDs []string) (map[string]string, error)
 
 	wake mirror.Signal
 }
-
-func (s *Service) away(err error) bool { return s.Away != nil && s.Away(err) }
 
 // Filter selects the sessions to list. The zero Filter selects the whole
 // archive.

@@ -21,10 +21,7 @@ type Service struct {
 	// Current returns the states that a new stream receives first. It must not block. If Current is
 	// nil, there are no such states. Later changes are sent with Publish.
 	Current func() []State
-	// Away, if set, reports whether an error means that the database is
-	// unavailable, and logs the outage once. It must not block.
-	Away   func(error) bool
-	Limits Limits
+	Limits  Limits
 
 	once sync.Once
 	live *hub

@@ -133,8 +133,7 @@ func (s *Service) Publish(states ...State) error {
 // away reports whether err means that the database is unavailable or does not
 // respond in time.
 func (s *Service) away(err error) bool {
-	known := s.Away != nil && s.Away(err)
-	return known || errors.Is(err, context.DeadlineExceeded)
+	return s.DB.Away("live streams", err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (s *Service) hub() *hub {

@@ -380,7 +380,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var wake mirror.Signal
 	s.Lists.WakeAtList(&wake)
 	wake.Wake() // for a list that came before
-	loop := mirror.Loop{Name: "runs of held agents", Log: s.Log, Pass: s.stopStray, Away: s.Away}
+	loop := mirror.Loop{Name: "runs of held agents", DB: s.DB, Log: s.Log, Pass: s.stopStray}
 	loop.Run(ctx, &wake)
 	return nil
 }

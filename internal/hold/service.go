@@ -43,9 +43,6 @@ type Service struct {
 	// Consented reports whether a person has allowed holds to change the runtime.
 	Consented func(ctx context.Context) (bool, error)
 	Lists     *mirror.Sessions // the runtime's sessions
-	// Away, if not nil, reports whether an error means that the database is unavailable, and logs
-	// the outage.
-	Away func(error) bool
 
 	Settle time.Duration // how long the agent must be quiet before the hold is complete; default 5 s
 	Space  time.Duration // pause between two changes of the gateway's configuration; default 3 s

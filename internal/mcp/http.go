@@ -77,7 +77,7 @@ func (s *Service) noteUse(ctx context.Context, now bool) {
 	if s.Used == nil {
 		return
 	}
-	if err := s.Used(ctx, now); err != nil && !s.Away(err) {
+	if err := s.Used(ctx, now); err != nil && !s.DB.Away("tools of agents", err) {
 		s.Log.WarnContext(ctx, "could not note the use of the tools", slog.Any("err", err))
 	}
 }

@@ -41,8 +41,6 @@ type Service struct {
 	Refusals []*fault.Error // of Held
 	// Used notes that the caller's key called the tools; at once if now is true. It can be nil.
 	Used func(ctx context.Context, now bool) error
-	// Away reports whether an error means that the database is unavailable, and logs the outage.
-	Away func(error) bool
 }
 
 const (

@@ -51,8 +51,7 @@ func newSite(t *testing.T, d *db.DB) *site {
 	}
 	log := slog.New(slog.NewTextHandler(&s.log, nil))
 	s.Service = &mcp.Service{
-		Tasks: &task.Service{DB: d, Now: clock.Now}, Log: log, Version: "test", PublicURL: "https://ops.example.org",
-		Away:      func(error) bool { return false },
+		DB: d, Tasks: &task.Service{DB: d, Now: clock.Now}, Log: log, Version: "test", PublicURL: "https://ops.example.org",
 		Questions: newQuestions(d, log),
 		Standups: &standup.Service{
 			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Zone: time.UTC, Facilitator: "cmo", Participants: []string{"cto"},

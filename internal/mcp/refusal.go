@@ -36,7 +36,7 @@ var nextCalls = map[string]string{
 func (s *Service) explain(ctx context.Context, tool string, err error) error {
 	f := fault.Of(err)
 	if f == nil {
-		if !s.Away(err) {
+		if !s.DB.Away("tools of agents", err) {
 			s.Log.ErrorContext(ctx, "a tool failed", slog.String("tool", tool), slog.Any("err", err))
 		}
 		return errors.New("internal: Wardroom failed to handle the call. " + nextPrefix + "wait a few seconds, then call " + tool + " again.")

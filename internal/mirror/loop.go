@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 )
 
@@ -50,6 +51,7 @@ func (s *Signal) channel() chan struct{} {
 // Loop calls Pass whenever it is woken, when the next pass is due, and again after a failure.
 type Loop struct {
 	Name string // what is read, for the log
+	DB   *db.DB
 	Log  *slog.Logger
 	// Pass does the work that is due and returns the time until the next pass.
 	Pass func(ctx context.Context) (next time.Duration, err error)
@@ -57,9 +59,6 @@ type Loop struct {
 	Rest time.Duration
 	// Claim, if not nil, is the claim that Pass acquires. It is released at the end.
 	Claim *Claim
-	// Away, if not nil, reports whether an error means that the database is unavailable, and logs
-	// the outage.
-	Away func(error) bool
 
 	failures int
 	logged   bool // a failure since the last success has been logged
@@ -103,7 +102,7 @@ func (l *Loop) Step(ctx context.Context) time.Duration {
 	return Retry(l.failures - 1)
 }
 
-func (l *Loop) away(err error) bool { return l.Away != nil && l.Away(err) }
+func (l *Loop) away(err error) bool { return l.DB.Away(l.Name, err) }
 
 // unreachable reports whether an error means that there is no connection to the gateway.
 func unreachable(err error) bool {

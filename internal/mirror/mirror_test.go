@@ -125,15 +125,14 @@ func TestLoopIsQuiet(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	var result error
-	away := errors.New("no database")
-	l := Loop{Log: slog.New(slog.NewTextHandler(&log, nil)), Pass: func(context.Context) (time.Duration, error) { return 0, result }, Away: func(err error) bool { return errors.Is(err, away) }}
+	l := Loop{DB: dbtest.New(t), Log: slog.New(slog.NewTextHandler(&log, nil)), Pass: func(context.Context) (time.Duration, error) { return 0, result }}
 	for range 10 {
 		result = ErrClaimed
 		if next := l.Step(t.Context()); next != claimedRetry {
 			t.Errorf("the claim is tried again after %s", next)
 		}
 	}
-	for _, result = range []error{gateway.ErrUnreachable.With("Nothing listens."), away} {
+	for _, result = range []error{gateway.ErrUnreachable.With("Nothing listens."), db.ErrBusy} {
 		l.Step(t.Context())
 	}
 	if log.Len() > 0 {

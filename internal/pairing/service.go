@@ -37,9 +37,6 @@ type Service struct {
 
 	Every time.Duration // how often to check the database for changes by other replicas; default 2 s
 	Ask   time.Duration // how often to connect with the next device until it is approved; default 4 s
-	// Away, if set, reports whether an error means that the database is unavailable. It
-	// logs such an outage once for all callers. It must not block.
-	Away func(error) bool
 
 	once   sync.Once
 	wakeup chan struct{} // signals that there is work

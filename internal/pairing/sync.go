@@ -114,7 +114,7 @@ func (s *Service) Run(ctx context.Context) error {
 	every := time.NewTicker(cmp.Or(s.Every, 2*time.Second))
 	defer every.Stop()
 	for {
-		if err := s.step(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
+		if err := s.step(ctx); err != nil && ctx.Err() == nil && !s.DB.Away("pairing", err) {
 			s.Log.ErrorContext(ctx, "could not update the pairing", "err", err)
 		}
 		select {

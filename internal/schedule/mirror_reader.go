@@ -38,7 +38,7 @@ const (
 // at the same time in one process.
 func (s *Service) Run(ctx context.Context) error {
 	r := reader{s: s}
-	loop := mirror.Loop{Name: "jobs", Log: s.Log, Pass: r.pass, Rest: pause}
+	loop := mirror.Loop{Name: "jobs", DB: s.DB, Log: s.Log, Pass: r.pass, Rest: pause}
 	loop.Run(actor.With(ctx, actor.System), &s.mirror.wake)
 	return nil
 }

@@ -51,7 +51,7 @@ func (r *reader) applyLedgerTotals(ctx context.Context) {
 	}
 	noted, err := r.s.Noted(ctx, transcripts)
 	if err != nil {
-		if ctx.Err() == nil && (r.s.Away == nil || !r.s.Away(err)) {
+		if ctx.Err() == nil && !r.s.DB.Away("usage of sessions", err) {
 			r.s.Log.WarnContext(ctx, "could not read the costs of the last runs from the ledger; they appear with the runtime's totals", "err", err)
 		}
 		return

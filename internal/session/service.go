@@ -62,14 +62,12 @@ type Service struct {
 
 	// StalledAfter is how long a run can be without activity before Wardroom considers it
 	// stalled; zero disables the check. Raise adds an inbox item for a stalled run, and
-	// Resolve resolves it; both require DB. Away, if not nil, reports whether an error
-	// means that the database is unavailable.
+	// Resolve resolves it; both require DB.
 	StalledAfter time.Duration
 	Raise        func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve      func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// ResolveAbout resolves the items of the given kinds about a session (loop_watch.go).
 	ResolveAbout func(ctx context.Context, tx *db.Tx, subjectID, note string, kinds ...inbox.Kind) error
-	Away         func(error) bool
 	// AgentName returns an agent's name for the titles of these items.
 	AgentName func(ctx context.Context, q db.Queryer, id string) string
 

@@ -232,7 +232,7 @@ func (s *Service) watchStalls(ctx context.Context) {
 	}
 	var was map[string]bool // stalled runs in the table after the last write; nil if unknown
 	var start mirror.Signal
-	loop := mirror.Loop{Name: "stalled runs", Log: s.Log, Away: s.Away, Pass: func(ctx context.Context) (next time.Duration, err error) {
+	loop := mirror.Loop{Name: "stalled runs", DB: s.DB, Log: s.Log, Pass: func(ctx context.Context) (next time.Duration, err error) {
 		shown := s.latestSnapshot()
 		if shown == nil {
 			was = nil // another replica may change the table

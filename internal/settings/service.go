@@ -47,9 +47,6 @@ type Service struct {
 	Changed func()
 
 	Every time.Duration // how often to check the database for changes by other replicas; default 2 s
-	// Away, if set, reports whether an error means that the database is unavailable. It
-	// logs such an outage once for all callers. It must not block.
-	Away func(error) bool
 
 	mu      sync.Mutex
 	applied int64  // version that the gateway client uses; 0 before Load

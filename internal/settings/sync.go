@@ -54,7 +54,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return nil
 		case <-every.C:
 		}
-		if err := s.sync(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
+		if err := s.sync(ctx); err != nil && ctx.Err() == nil && !s.DB.Away("settings", err) {
 			s.Log.ErrorContext(ctx, "could not read the settings", "err", err)
 		}
 	}

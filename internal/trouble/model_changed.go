@@ -50,7 +50,6 @@ type Models struct {
 	// AgentName returns an agent's name for the titles of the items.
 	AgentName func(ctx context.Context, q db.Queryer, id string) string
 	Raise     func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Away      func(error) bool // as in mirror.Loop
 
 	wake       mirror.Signal
 	configured map[string]gateway.ConfiguredModels // only Run's goroutine uses it
@@ -103,7 +102,7 @@ func (s *Models) keep(c modelCall) {
 
 // Run checks model calls until ctx ends. Every replica does so.
 func (s *Models) Run(ctx context.Context) error {
-	loop := mirror.Loop{Name: "models of agents", Log: s.Log, Pass: s.pass, Away: s.Away}
+	loop := mirror.Loop{Name: "models of agents", DB: s.DB, Log: s.Log, Pass: s.pass}
 	loop.Run(actor.With(ctx, actor.System), &s.wake)
 	return nil
 }

@@ -40,9 +40,6 @@ type Service struct {
 	// Raise adds an item to the inbox. Resolve resolves the item with the given cause.
 	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// Away, if not nil, reports whether an error is caused by a database outage, which is
-	// logged elsewhere.
-	Away func(error) bool
 
 	mu      sync.Mutex
 	current condition
@@ -61,7 +58,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if err := s.Check(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
+		if err := s.Check(ctx); err != nil && ctx.Err() == nil && !s.DB.Away("state of the gateway", err) {
 			s.Log.WarnContext(ctx, "cannot report the gateway's state to the inbox; retrying", "err", err)
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Service) Run(ctx context.Context) error {
 	})
 	work.Go(func() { s.publishGrowth(ctx, &changed) })
 	r := newReader(s)
-	loop := mirror.Loop{Name: "usage", Log: s.Log, Pass: r.pass, Claim: r.claim, Away: s.Away}
+	loop := mirror.Loop{Name: "usage", DB: s.DB, Log: s.Log, Pass: r.pass, Claim: r.claim}
 	s.Lists.WakeAtList(&s.wake)
 	s.Lists.WakeAtTotals(&s.wake)
 	s.wake.Wake()

@@ -209,7 +209,7 @@ func release(r *reader) { _ = r.claim.Release(context.Background()) }
 // step runs a pass as Run does, and returns the time until the next one.
 func step(t *testing.T, r *reader) time.Duration {
 	t.Helper()
-	loop := mirror.Loop{Log: r.s.Log, Pass: r.pass}
+	loop := mirror.Loop{DB: r.s.DB, Log: r.s.Log, Pass: r.pass}
 	return loop.Step(t.Context())
 }
 

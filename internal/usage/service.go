@@ -58,9 +58,6 @@ type Service struct {
 	Urgent func(Unread) bool
 	// Tasks, if not nil, returns the titles and projects of tasks by key. It omits keys that no task has.
 	Tasks func(ctx context.Context, q db.Queryer, keys []string) (map[string]TaskLabel, error)
-	// Away, if not nil, reports whether an error means that the database is unavailable, and logs
-	// the outage.
-	Away func(error) bool
 
 	wake     mirror.Signal
 	messages messages

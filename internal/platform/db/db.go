@@ -68,6 +68,7 @@ type DB struct {
 	writers  writers
 	enter    string // PostgreSQL only: first statement of a write transaction; see beginStatement
 	rehearse bool   // see Rehearse
+	outage   outage // see Away
 }
 
 // Pool holds statistics about one kind of database connection, such as SQLite's read

@@ -55,18 +55,13 @@ type Timer struct {
 
 // Queue runs jobs in one process. A process can have several queues, each with its own kinds and
 // workers. Only one of them has timers, and long jobs run in another so that they do not delay the
-// timers.
+// timers. A job that fails because the database is unavailable is retried, and the failure is not counted.
 type Queue struct {
 	DB     *db.DB
 	Log    *slog.Logger
 	Now    func() time.Time
 	Kinds  map[string]Kind
 	Timers []Timer
-
-	// Away, if set, reports whether an error means that the database is unavailable,
-	// and logs the outage. A job that fails with such an error is retried, and the
-	// failure is not counted.
-	Away func(error) bool
 
 	// Observe, if set, is called after each attempt with the kind, the resulting
 	// state of the job ("done", "ready", "failed" or "lost") and the duration. It

@@ -69,7 +69,7 @@ func (q *Queue) logError(ctx context.Context, what string, err error) {
 	}
 }
 
-func (q *Queue) away(err error) bool { return err != nil && q.Away != nil && q.Away(err) }
+func (q *Queue) away(err error) bool { return q.DB.Away("background work", err) }
 
 // start registers the timers. On SQLite it also ends the leases on this queue's jobs:
 // only one process uses the file, so the process that held those leases has ended.

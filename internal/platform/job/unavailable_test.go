@@ -2,7 +2,6 @@ package job_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -16,12 +15,11 @@ import (
 func TestAwayIsNoFailure(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		gone, times := errors.New("gone"), atomic.Int32{}
+		var times atomic.Int32
 		q := newQueue(t, d)
-		q.Away = func(err error) bool { return errors.Is(err, gone) }
 		q.Kinds["work"] = job.Kind{Attempts: 1, Do: func(context.Context, *job.Held) error {
 			if times.Add(1) == 1 {
-				return fmt.Errorf("read: %w", gone)
+				return fmt.Errorf("begin: %w", db.ErrBusy)
 			}
 			return nil
 		}}

@@ -127,7 +127,7 @@ func (x *exchange) fail(err error) {
 			return
 		case errors.Is(ctx, context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded):
 			f = errTimeout
-		case x.api.opts.Away != nil && x.api.opts.Away(err):
+		case x.api.opts.DB.Away("requests", err):
 			f, x.loggedElsewhere = errDatabase, true
 		default:
 			f = errInternal

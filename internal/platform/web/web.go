@@ -29,6 +29,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 )
 
@@ -55,10 +56,9 @@ type Options struct {
 	// "/wardroom", without a slash at its end. Requests may have it or not, because some proxies
 	// remove it. Empty means that Wardroom is at the root of its host.
 	BasePath string
-	// Away is called with each error that is not a *fault.Error. It reports whether the error
-	// means that the database is unavailable, and logs the outage. When it returns true, the
-	// API responds to the request with 503 and logs the request at debug level.
-	Away func(error) bool
+	// DB is the database of the handlers. While it is unavailable, the API responds to requests
+	// that need it with 503, and logs them at debug level.
+	DB *db.DB
 	// Observe is called after each request, for metrics. It must not block.
 	Observe        func(Observed)
 	MaxBody        int64            // maximum size of a body in bytes; 1 MiB

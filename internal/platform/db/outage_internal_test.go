@@ -1,4 +1,4 @@
-package app
+package db
 
 import (
 	"bytes"
@@ -12,8 +12,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"wardroom/internal/platform/db"
 )
 
 // An outage is logged with two lines, not one for each failed request.
@@ -22,28 +20,30 @@ func TestOutage(t *testing.T) {
 		var log bytes.Buffer
 		var gone atomic.Bool
 		back := 0
-		o := newOutage(func(context.Context) error {
+		d := new(DB)
+		d.LogOutages(slog.New(slog.NewTextHandler(&log, nil)))
+		check := func(context.Context) error {
 			if gone.Load() {
 				return io.EOF
 			}
 			return nil
-		}, slog.New(slog.NewTextHandler(&log, nil)), time.Now)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
-		go o.watch(ctx, func() { back++ })
-		if o.notice("requests", errors.New("syntax error")) || o.notice("requests", nil) {
+		go d.WatchOutages(ctx, check, func() { back++ })
+		if d.Away("requests", errors.New("syntax error")) || d.Away("requests", nil) {
 			t.Error("an invalid query counts as an outage")
 		}
 		for range 2 {
 			log.Reset()
 			gone.Store(true)
 			for range 100 {
-				if !o.notice("requests", fmt.Errorf("look up: %w", io.ErrUnexpectedEOF)) || !o.notice("background work", io.EOF) {
+				if !d.Away("requests", fmt.Errorf("look up: %w", io.ErrUnexpectedEOF)) || !d.Away("background work", io.EOF) {
 					t.Error("a broken connection does not count as an outage")
 				}
 			}
 			time.Sleep(time.Minute - retryInterval/2) // between two checks
 			gone.Store(false)
-			o.notice("requests", io.EOF)
+			d.Away("requests", io.EOF)
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
 			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
@@ -59,10 +59,10 @@ func TestOutage(t *testing.T) {
 		synctest.Wait()
 		log.Reset()
 		for _, waited := range []string{"", "database unavailable"} { // a change that waits since the outage, and one that began after it
-			if !o.notice("requests", fmt.Errorf("begin: %w", db.ErrBusy)) || !strings.Contains(log.String(), waited) || waited == "" && log.Len() > 0 {
+			if !d.Away("requests", fmt.Errorf("begin: %w", ErrBusy)) || !strings.Contains(log.String(), waited) || waited == "" && log.Len() > 0 {
 				t.Errorf("want %q, the log is %q", waited, log.String())
 			}
-			time.Sleep(db.TurnTimeout)
+			time.Sleep(TurnTimeout)
 		}
 	})
 }
