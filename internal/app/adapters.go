@@ -48,15 +48,8 @@ func (a *App) publishGatewayState(ctx context.Context) {
 		if s.State == gateway.Slow {
 			a.Sessions.Doubt()
 		}
-		a.publish(gatewayState(s))
+		a.Events.Publish(gatewayState(s))
 	})
-}
-
-// publish sends states to live streams.
-func (a *App) publish(states ...event.State) {
-	if err := a.Events.Publish(states...); err != nil {
-		a.log.Error("could not publish live updates", "err", err)
-	}
 }
 
 // noteStandup records the usage of a standup run in the ledger.

@@ -22,11 +22,11 @@ import (
 // wireSessions creates the session service.
 func (a *App) wireSessions() {
 	a.Sessions = &session.Service{
-		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Publish: a.publish, Lists: &a.Mirror.Sessions,
-		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed,
+		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Events: a.Events, Lists: &a.Mirror.Sessions,
+		Controls: a.Gateway, DB: a.DB,
 		CheckAgent: a.checkAgent, NoAgent: []*fault.Error{agent.ErrNotFound},
 		Held: a.Holds.Check, HeldFaults: []*fault.Error{hold.ErrHeld},
-		StalledAfter: a.cfg.StalledAfter, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, ResolveAbout: a.Inbox.ResolveAbout, AgentName: a.agentName,
+		StalledAfter: a.cfg.StalledAfter, Inbox: a.Inbox, AgentName: a.agentName,
 	}
 }
 

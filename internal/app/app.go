@@ -217,11 +217,9 @@ func (a *App) wire() error {
 		RegistrationOpen: cfg.RegistrationEnabled, Observe: logins,
 	}
 	a.redact = archive.Redactor()
-	a.Tasks = &task.Service{DB: a.DB, Now: now, Zone: cfg.Timezone, Redact: a.redact}
-	a.Search = &search.Service{DB: a.DB}
 	a.Inbox = &inbox.Service{DB: a.DB, Now: now}
-	a.Tasks.Raise, a.Tasks.Resolve = a.Inbox.Raise, a.Inbox.ResolveCause
-	a.Tasks.ResolveAbout, a.Tasks.AckAbout = a.Inbox.ResolveAbout, a.Inbox.AckAbout
+	a.Tasks = &task.Service{DB: a.DB, Now: now, Inbox: a.Inbox, Zone: cfg.Timezone, Redact: a.redact}
+	a.Search = &search.Service{DB: a.DB}
 	a.Events = &event.Service{
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 	}
@@ -252,7 +250,7 @@ func (a *App) wireRuntime() {
 		DB: a.DB, Jobs: a.StandupQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact,
 		Members: a.standupMembers, Held: a.Holds.Check, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Decided: a.standupDecided, Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
-		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, RecordUsage: a.noteStandup,
+		Inbox: a.Inbox, RecordUsage: a.noteStandup,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
@@ -307,7 +305,7 @@ func (a *App) plan() error {
 func (a *App) wireUsage() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Usage = &usage.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Lists: &a.Mirror.Sessions, Publish: a.publish, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask, Tasks: a.taskLabels, BoardChanges: boardChanges,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Lists: &a.Mirror.Sessions, Events: a.Events, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask, Tasks: a.taskLabels, BoardChanges: boardChanges,
 	}
 }
 
@@ -316,7 +314,7 @@ func (a *App) wireSchedules() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Schedules = &schedule.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
-		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, Publish: a.publish,
+		Inbox: a.Inbox, Events: a.Events,
 		Held: a.Holds.Check, HeldFaults: []*fault.Error{hold.ErrHeld}, MakeTask: a.makeRunTask,
 	}
 }

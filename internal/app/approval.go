@@ -23,7 +23,7 @@ import (
 func (a *App) wireApprovals() {
 	a.Approvals = &approval.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout,
-		Raise: a.Inbox.Raise, ResolveAbout: a.Inbox.ResolveAbout,
+		Inbox:     a.Inbox,
 		AgentName: a.agentName, TaskOf: taskOfSession, Spent: a.spentInSession, Redact: a.redact, Waits: a.Sessions.WaitForPeople,
 		Jobs: a.Queue, FindTask: a.openTask, TaskFaults: []*fault.Error{task.ErrNotFound, task.ErrArchived}, Comment: a.commentOnTask, Tell: a.tellAgent,
 	}

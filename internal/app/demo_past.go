@@ -230,7 +230,7 @@ func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 		return nil, fmt.Errorf("read the runs of the demo's jobs: %w", err)
 	}
 	s := d.past.Schedules
-	s.Runtime, s.Publish = &hindsight{client, d.clock, runs}, nil
+	s.Runtime = &hindsight{client, d.clock, runs}
 	s.Log = slog.New(slog.DiscardHandler) // past missed jobs are not worth a log line
 	return end, nil
 }

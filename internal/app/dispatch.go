@@ -43,8 +43,8 @@ func (a *App) wireDispatch(stops *ask.Stopper) {
 	a.Dispatch = &dispatch.Service{
 		DB: a.DB, Jobs: a.DispatchQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact,
 		FindTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Held: a.Holds.Check, Show: a.showDispatch, RecordUsage: a.noteDispatch,
-		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed, hold.ErrHeld},
-		Raise:    a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
+		Refusals:  []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed, hold.ErrHeld},
+		Inbox:     a.Inbox,
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
 	maps.Copy(a.DispatchQueue.Kinds, a.Dispatch.Kinds())

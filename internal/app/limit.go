@@ -19,7 +19,7 @@ func (a *App) wireLimits() {
 	a.Limits = &limit.Service{
 		DB: a.DB, Now: a.opts.Now, Zone: a.cfg.Timezone, Jobs: a.StopQueue, StartOfDay: usage.StartOfDay, AgentsOf: a.agentsOfTeam,
 		SpentIn: a.spentIn, SpentSoFar: a.spentSoFar, SpentByRun: a.spentByRun, Since: a.Usage.FollowedSince, RunsOver: a.runsOver, SessionsInProgress: a.sessionsInProgress, InProgress: a.runInProgress,
-		Stop: a.stopSession, HoldIn: a.holdFreeAgent, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
+		Stop: a.stopSession, HoldIn: a.holdFreeAgent, Inbox: a.Inbox,
 	}
 	a.StopQueue.Kinds[limit.KindStop] = a.Limits.Kind()
 	a.Usage.Grew = a.compareWithLimits

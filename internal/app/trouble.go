@@ -13,10 +13,10 @@ import (
 // wireTrouble creates the services that tell people what is wrong with the runtime.
 func (a *App) wireTrouble() {
 	now := a.opts.Now
-	a.Logins = &trouble.Logins{DB: a.DB, Runtime: a.Gateway, Now: now, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause}
-	a.Files = &trouble.Files{DB: a.DB, Runtime: a.Gateway, Now: now, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause}
+	a.Logins = &trouble.Logins{DB: a.DB, Runtime: a.Gateway, Now: now, Inbox: a.Inbox}
+	a.Files = &trouble.Files{DB: a.DB, Runtime: a.Gateway, Now: now, Inbox: a.Inbox}
 	a.Models = &trouble.Models{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Raise: a.Inbox.Raise, AgentName: a.agentName,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Inbox: a.Inbox, AgentName: a.agentName,
 		Held: func(ctx context.Context, agentID string) (bool, error) {
 			h, err := a.Holds.Find(ctx, a.DB, agentID)
 			return h != nil, err
@@ -26,6 +26,6 @@ func (a *App) wireTrouble() {
 		},
 	}
 	a.Trouble = &trouble.Service{
-		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
+		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Inbox: a.Inbox,
 	}
 }

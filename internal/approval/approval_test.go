@@ -184,7 +184,7 @@ func (w *world) move(d time.Duration) {
 func (w *world) replica() *Service {
 	return &Service{
 		DB: w.d, Runtime: w.rt, Log: slog.New(slog.DiscardHandler), Now: w.clock, Patience: time.Second,
-		Raise: w.box.Raise, ResolveAbout: w.box.ResolveAbout,
+		Inbox:     w.box,
 		AgentName: func(_ context.Context, _ db.Queryer, id string) string { return strings.ToUpper(id) },
 		TaskOf:    func(key string) string { return map[string]string{"agent:cto:task:task-7": "TASK-7"}[key] },
 		Spent:     func(context.Context, string) *money.Nano { n := money.Nano(5); return &n },

@@ -152,7 +152,7 @@ func (s *Service) insertAsked(ctx context.Context, tx *db.Tx, r row) (is row, ma
 		return row{}, false, err
 	}
 	agent := s.AgentName(ctx, tx, r.AgentID)
-	return r, true, s.Raise(ctx, tx, r.item(agent, inbox.High, r.title(agent), r.detail(), ""))
+	return r, true, s.Inbox.Raise(ctx, tx, r.item(agent, inbox.High, r.title(agent), r.detail(), ""))
 }
 
 // Withdraw takes back a question of the agent in ctx.

@@ -68,7 +68,7 @@ func (s *Service) deliver(ctx context.Context, id string) error {
 			return err
 		}
 		agent := s.AgentName(ctx, tx, r.AgentID)
-		return s.Raise(ctx, tx, r.item(agent, inbox.High, "Could not tell "+agent+" the answer: "+r.headline(), r.asked.note, "/undelivered"))
+		return s.Inbox.Raise(ctx, tx, r.item(agent, inbox.High, "Could not tell "+agent+" the answer: "+r.headline(), r.asked.note, "/undelivered"))
 	})
 }
 

@@ -147,7 +147,7 @@ func (s *Service) open(ctx context.Context, r row) error {
 		if err != nil || !made {
 			return err
 		}
-		return s.Raise(ctx, tx, r.item(agent, inbox.Urgent, r.title(agent), r.detail(), ""))
+		return s.Inbox.Raise(ctx, tx, r.item(agent, inbox.Urgent, r.title(agent), r.detail(), ""))
 	})
 	if err != nil {
 		return fmt.Errorf("store a request of %s: %w", r.AgentID, err)
@@ -212,13 +212,13 @@ func (s *Service) tidy(ctx context.Context, tx *db.Tx, r row) error {
 		by = actor.Actor{ID: r.By.ID, Name: r.By.Name, Role: actor.Role(r.By.Role)}
 	}
 	agent := s.AgentName(ctx, tx, r.AgentID)
-	if err := s.ResolveAbout(actor.With(ctx, by), tx, r.ID, r.note(agent), inbox.Approval, inbox.Question); err != nil {
+	if err := s.Inbox.ResolveAbout(actor.With(ctx, by), tx, r.ID, r.note(agent), inbox.Approval, inbox.Question); err != nil {
 		return err
 	}
 	if r.State != Expired {
 		return nil
 	}
-	return s.Raise(ctx, tx, r.item(agent, inbox.Medium, r.note(agent)+" "+r.headline(), r.detail(), "/expired"))
+	return s.Inbox.Raise(ctx, tx, r.item(agent, inbox.Medium, r.note(agent)+" "+r.headline(), r.detail(), "/expired"))
 }
 
 // after returns the request as it is after the ending that the runtime reports. The claimer has

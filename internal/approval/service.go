@@ -39,20 +39,17 @@ type Runtime interface {
 // Service keeps the requests of the runtime's agents to people. Its exported fields must not change
 // after Run has been called.
 type Service struct {
-	DB       *db.DB
-	Runtime  Runtime
-	Log      *slog.Logger
-	Now      func() time.Time
-	Patience time.Duration // limit for a request to the gateway
-	// Raise adds an item to the inbox. ResolveAbout resolves the items about a request on behalf of
-	// the actor in ctx.
-	Raise        func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	ResolveAbout func(ctx context.Context, tx *db.Tx, subjectID, note string, kinds ...inbox.Kind) error
-	AgentName    func(ctx context.Context, q db.Queryer, id string) string // for texts
-	TaskOf       func(sessionKey string) string                            // key of the task that a session works on, or an empty string
-	Spent        func(ctx context.Context, sessionKey string) *money.Nano  // cost of a session so far; nil if unknown
-	Redact       func(text string) string                                  // replaces secrets
-	Waits        func(until map[string]time.Time)                          // told which sessions wait for people, by key, with the time until which they may
+	DB        *db.DB
+	Runtime   Runtime
+	Log       *slog.Logger
+	Now       func() time.Time
+	Inbox     *inbox.Service
+	Patience  time.Duration                                             // limit for a request to the gateway
+	AgentName func(ctx context.Context, q db.Queryer, id string) string // for texts
+	TaskOf    func(sessionKey string) string                            // key of the task that a session works on, or an empty string
+	Spent     func(ctx context.Context, sessionKey string) *money.Nano  // cost of a session so far; nil if unknown
+	Redact    func(text string) string                                  // replaces secrets
+	Waits     func(until map[string]time.Time)                          // told which sessions wait for people, by key, with the time until which they may
 
 	// Jobs is the queue for the jobs that deliver answers. FindTask returns the key of a task, or one of
 	// TaskFaults. Comment comments on a task on behalf of the actor in ctx, unless the task is gone.

@@ -16,7 +16,7 @@ type staleItem struct{ cause, why string }
 // archived or deleted, except for items that a person has reopened. It runs every few
 // seconds.
 func (s *Service) ResolveStale(ctx context.Context) error {
-	if pending, err := staleItems(ctx, s.DB); err != nil || len(pending) == 0 || s.Resolve == nil {
+	if pending, err := staleItems(ctx, s.DB); err != nil || len(pending) == 0 {
 		return err // usually there is nothing to write
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -25,7 +25,7 @@ func (s *Service) ResolveStale(ctx context.Context) error {
 			return err
 		}
 		for _, m := range pending {
-			if err := s.Resolve(ctx, tx, m.cause, m.why); err != nil {
+			if err := s.Inbox.ResolveCause(ctx, tx, m.cause, m.why); err != nil {
 				return err
 			}
 		}

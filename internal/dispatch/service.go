@@ -37,6 +37,7 @@ type Service struct {
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
+	Inbox   *inbox.Service
 	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
 	Redact func(text string) string
 
@@ -57,10 +58,6 @@ type Service struct {
 	// RecordUsage, if set, records the usage of a run. It is called before the transaction
 	// records any event.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
-	// Raise and Resolve raise and resolve the inbox item for a failed dispatch and record
-	// an event. They can be nil.
-	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
 	PublicURL string        // address at which agents reach Wardroom; if empty, OwnURL is used
 	OwnURL    func() string // address for a gateway on this host; empty if unknown
@@ -286,10 +283,10 @@ const longestAnswer = 2000
 // after a successful one. It ignores a dispatch that was withdrawn or reassigned.
 func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
 	switch {
-	case d.State == Ended && s.Resolve != nil:
-		return s.Resolve(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
-	case d.State == Failed && s.Raise != nil && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
-		return s.Raise(ctx, tx, inbox.NewItem{
+	case d.State == Ended:
+		return s.Inbox.ResolveCause(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
+	case d.State == Failed && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
+		return s.Inbox.Raise(ctx, tx, inbox.NewItem{
 			Cause: d.cause(), Kind: inbox.DispatchFailed, Severity: inbox.High, Subject: d.subject(), Run: d.inboxRun(), At: d.Since.Time,
 			Title:  fmt.Sprintf("Dispatch of %s to %s failed", d.Task, d.AgentID),
 			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nFix the cause, then dispatch the task again.", d.Error.Detail, d.Error.Code, d.RunID),

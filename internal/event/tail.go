@@ -114,20 +114,20 @@ func frames(events []Event) ([]frame, error) {
 // Publish sends each state to those of this process's streams that selected its topic. States are
 // not stored; streams that start later get them from Current. Publish never blocks. It sends the
 // states of one call as one batch. A short pause follows each batch, and states published during
-// the pause are sent together when it ends.
-func (s *Service) Publish(states ...State) error {
+// the pause are sent together when it ends. If a state cannot be encoded, Publish logs that and sends none.
+func (s *Service) Publish(states ...State) {
 	if _, wanted := s.hub().position(); !wanted {
-		return nil // skip the encoding
+		return // skip the encoding
 	}
 	list := make([]frame, len(states))
 	for i, state := range states {
 		var err error
 		if list[i], err = state.frame(); err != nil {
-			return err
+			s.log().Error("could not publish live updates", "err", err)
+			return
 		}
 	}
 	s.hub().publish(list)
-	return nil
 }
 
 // away reports whether err means that the database is unavailable or does not

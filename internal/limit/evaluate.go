@@ -190,7 +190,7 @@ func (s *Service) report(ctx context.Context, tx *db.Tx, l Limit, p period, c cr
 	if r.SessionKey != "" {
 		item.Run = &inbox.Run{SessionKey: r.SessionKey, RunID: r.ID}
 	}
-	if err := s.Raise(ctx, tx, item); err != nil {
+	if err := s.Inbox.Raise(ctx, tx, item); err != nil {
 		return err
 	}
 	return event.Record(ctx, tx, s.Now(), event.Audit, kind, l.subject(), map[string]any{
@@ -235,7 +235,7 @@ func (s *Service) endRun(ctx context.Context, tx *db.Tx, l Limit) error {
 		return err
 	}
 	if l.Action == Tell || used.of(l.Measure) < bar {
-		if err := s.Resolve(ctx, tx, cause(l.ID, l.ScopeID), "The run has ended."); err != nil {
+		if err := s.Inbox.ResolveCause(ctx, tx, cause(l.ID, l.ScopeID), "The run has ended."); err != nil {
 			return err
 		}
 	}
@@ -305,7 +305,7 @@ func (s *Service) EndPeriods(ctx context.Context) error {
 				return err
 			}
 			if l.Action != Hold {
-				if err := s.Resolve(ctx, tx, cause(e.limitID, e.period), "The period of the limit has ended."); err != nil {
+				if err := s.Inbox.ResolveCause(ctx, tx, cause(e.limitID, e.period), "The period of the limit has ended."); err != nil {
 					return err
 				}
 			}

@@ -41,10 +41,11 @@ func (u Usage) of(m Measure) int64 {
 // Service keeps the limits and acts on them. Its exported fields must not change after the first
 // call of a method.
 type Service struct {
-	DB   *db.DB
-	Now  func() time.Time
-	Zone *time.Location // default of new limits
-	Jobs *job.Queue     // runs Kind under the name KindStop
+	DB    *db.DB
+	Now   func() time.Time
+	Inbox *inbox.Service
+	Zone  *time.Location // default of new limits
+	Jobs  *job.Queue     // runs Kind under the name KindStop
 
 	// AgentsOf returns the agents of a team; none if there is no such team.
 	AgentsOf func(ctx context.Context, q db.Queryer, team string) ([]string, error)
@@ -66,9 +67,7 @@ type Service struct {
 	// Stop ends everything that runs in a session, and reports whether anything did.
 	Stop func(ctx context.Context, sessionKey string) (bool, error)
 	// HoldIn holds an agent when the transaction commits, unless it is held already.
-	HoldIn  func(ctx context.Context, tx *db.Tx, agentID, reason string) error
-	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
+	HoldIn func(ctx context.Context, tx *db.Tx, agentID, reason string) error
 
 	urgent atomic.Int64          // until when Urgent is true, in milliseconds since 1970
 	step   atomic.Pointer[Usage] // see setStep; 0 for a measure without limits
@@ -260,7 +259,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, l Limit, holds bool, wh
 	if err != nil || used.of(l.Measure) >= bar {
 		return err
 	}
-	return s.Resolve(ctx, tx, cause(l.ID, key), why)
+	return s.Inbox.ResolveCause(ctx, tx, cause(l.ID, key), why)
 }
 
 // Delete deletes a limit. It never releases an agent that the limit holds.
@@ -276,7 +275,7 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 		if key, err := lastPeriod(ctx, tx, id); err != nil {
 			return err
 		} else if key != "" && l.Action != Hold {
-			if err := s.Resolve(ctx, tx, cause(id, key), "The limit was deleted."); err != nil {
+			if err := s.Inbox.ResolveCause(ctx, tx, cause(id, key), "The limit was deleted."); err != nil {
 				return err
 			}
 		}

@@ -50,7 +50,7 @@ func (s *Service) compareHour(ctx context.Context, tx *db.Tx, r Run) error {
 	if used.NanoDollars/unusualFactor <= usual {
 		return nil
 	}
-	return s.Raise(ctx, tx, inbox.NewItem{
+	return s.Inbox.Raise(ctx, tx, inbox.NewItem{
 		Cause: "unusual/" + p.key, Once: true, Kind: inbox.SpendUnusual, Severity: inbox.High, Subject: event.Subject{Kind: "spend", ID: p.key, Name: "Spend"},
 		Title: "Unusual spend: " + Dollars.say(used.NanoDollars) + " in an hour",
 		Detail: fmt.Sprintf("Since %s, agents have spent %s. The median of this hour on the last %d %ss is %s.",

@@ -49,12 +49,12 @@ func newSite(t *testing.T, d *db.DB) *site {
 	for _, name := range []string{"cto", "cmo", "owner"} {
 		s.addUser(name)
 	}
-	log := slog.New(slog.NewTextHandler(&s.log, nil))
+	log, box := slog.New(slog.NewTextHandler(&s.log, nil)), &inbox.Service{DB: d, Now: clock.Now}
 	s.Service = &mcp.Service{
-		DB: d, Tasks: &task.Service{DB: d, Now: clock.Now}, Log: log, Version: "test", PublicURL: "https://ops.example.org",
-		Questions: newQuestions(d, log),
+		DB: d, Tasks: &task.Service{DB: d, Now: clock.Now, Inbox: box}, Log: log, Version: "test", PublicURL: "https://ops.example.org",
+		Questions: newQuestions(d, box, log),
 		Standups: &standup.Service{
-			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Zone: time.UTC, Facilitator: "cmo", Participants: []string{"cto"},
+			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Inbox: box, Zone: time.UTC, Facilitator: "cmo", Participants: []string{"cto"},
 			Members: func(context.Context) ([]standup.Member, error) {
 				return []standup.Member{{AgentID: "cto", Name: "CTO"}, {AgentID: "cmo", Name: "CMO"}}, nil
 			},
@@ -74,16 +74,15 @@ func newSite(t *testing.T, d *db.DB) *site {
 	return s
 }
 
-// newQuestions returns a service for questions without an inbox.
-func newQuestions(d *db.DB, log *slog.Logger) *approval.Service {
+// newQuestions returns a service for questions.
+func newQuestions(d *db.DB, box *inbox.Service, log *slog.Logger) *approval.Service {
 	return &approval.Service{
 		DB: d, Log: log, Now: clock.Now, Jobs: job.New(d, log, clock.Now),
-		Raise:        func(context.Context, *db.Tx, inbox.NewItem) error { return nil },
-		ResolveAbout: func(context.Context, *db.Tx, string, string, ...inbox.Kind) error { return nil },
-		AgentName:    func(_ context.Context, _ db.Queryer, id string) string { return strings.ToUpper(id) },
-		TaskOf:       func(string) string { return "" },
-		Redact:       func(text string) string { return text },
-		FindTask:     func(context.Context, db.Queryer, string) (string, error) { return "", task.ErrNotFound },
+		Inbox:     box,
+		AgentName: func(_ context.Context, _ db.Queryer, id string) string { return strings.ToUpper(id) },
+		TaskOf:    func(string) string { return "" },
+		Redact:    func(text string) string { return text },
+		FindTask:  func(context.Context, db.Queryer, string) (string, error) { return "", task.ErrNotFound },
 	}
 }
 

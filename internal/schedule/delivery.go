@@ -37,7 +37,7 @@ func (s *Service) raiseUndelivered(ctx context.Context, tx *db.Tx, r Run) error 
 	if err != nil || w == nil {
 		return err // without w, the job was deleted
 	}
-	return s.Raise(ctx, tx, inbox.NewItem{
+	return s.Inbox.Raise(ctx, tx, inbox.NewItem{
 		Cause: cause(undelivered, r.JobID), Kind: inbox.JobUndelivered, Severity: inbox.Medium, Subject: subject(r.JobID, w.job.Name), At: r.EndedAt.Time,
 		Title: fmt.Sprintf("Job “%s” ran, but its answer was not delivered", w.job.Name),
 		Detail: fmt.Sprintf("The run at %s by agent %s succeeded, but the gateway could not deliver the answer. Check the job's delivery and the channel in the gateway. "+
@@ -56,5 +56,5 @@ func (s *Service) resolveUndelivered(ctx context.Context, tx *db.Tx, id, why str
 	if err != nil || !open {
 		return err
 	}
-	return s.Resolve(ctx, tx, about, why)
+	return s.Inbox.ResolveCause(ctx, tx, about, why)
 }

@@ -3,7 +3,6 @@ package schedule
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -13,11 +12,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/page"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -197,38 +198,17 @@ func (r *runtime) RunJob(_ context.Context, id string) (runID, why string, err e
 	return "manual:" + id, "", r.called("run")
 }
 
-// told has the items of an inbox, as raised and resolved.
-type told struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-func (o *told) add(format string, args ...any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.lines = append(o.lines, fmt.Sprintf(format, args...))
-}
-
-// since returns the changes to the inbox since the last call.
-func (o *told) since() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	lines := o.lines
-	o.lines = nil
-	return strings.Join(lines, "; ")
-}
-
 // fixture is a service with its runtime and its inbox.
 type fixture struct {
 	*Service
 	r     *runtime
-	inbox *told
-	heard int // number of audit events read
+	heard int   // number of audit events read
+	told  int64 // the last event about the inbox that was read
 	t     *testing.T
 }
 
 func newFixture(t *testing.T, d *db.DB, jobs ...gateway.Job) *fixture {
-	h := &fixture{r: newRuntime(jobs...), inbox: &told{}, t: t}
+	h := &fixture{r: newRuntime(jobs...), t: t}
 	h.Service = h.replica(d)
 	return h
 }
@@ -237,15 +217,32 @@ func newFixture(t *testing.T, d *db.DB, jobs ...gateway.Job) *fixture {
 func (h *fixture) replica(d *db.DB) *Service {
 	return &Service{
 		DB: d, Runtime: h.r, Log: slog.New(slog.DiscardHandler), Now: h.r.clock, Zone: time.UTC, Grace: 5 * time.Minute, Patience: time.Second,
-		Raise: func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
-			tx.Committed(func() { h.inbox.add("raised %s of %s", m.Kind, m.Subject.ID) })
-			return nil
-		},
-		Resolve: func(_ context.Context, tx *db.Tx, cause, _ string) error {
-			tx.Committed(func() { h.inbox.add("settled %s", cause) })
-			return nil
-		},
+		Inbox: &inbox.Service{DB: d, Now: h.r.clock}, Events: &event.Service{DB: d},
 	}
+}
+
+// inbox returns the changes to the inbox since the last call, such as "raised job_missed of j".
+func (h *fixture) inbox() string {
+	h.t.Helper()
+	rows, err := h.DB.Query(h.ctx(), `
+		SELECT e.id, SUBSTR(e.kind, 7) || ' ' || i.kind || ' of ' || i.subject_id
+		FROM events e JOIN inbox_items i ON i.id = e.subject_id WHERE e.id > ? ORDER BY e.id`, h.told)
+	lines, err := db.All(rows, err, func(r db.Row) (line string, err error) { return line, r.Scan(&h.told, &line) })
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return strings.Join(lines, "; ")
+}
+
+// items returns the inbox items of a kind, the last one first.
+func (h *fixture) items(kind inbox.Kind) []inbox.Item {
+	h.t.Helper()
+	f := inbox.Filter{States: inbox.States(), Kinds: []inbox.Kind{kind}}
+	part, err := h.Inbox.List(h.ctx(), f, page.Want{Query: page.Query{Limit: 100}, Sort: "-last"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return part.Rows
 }
 
 // ctx returns a context with Wardroom itself as the actor.
@@ -286,7 +283,7 @@ func (h *fixture) want(ledger, inbox string) {
 	if got := h.ledger("j"); got != ledger {
 		h.t.Errorf("at %s the ledger has %q, want %q", h.r.clock().Format("15:04:05"), got, ledger)
 	}
-	if got := h.inbox.since(); got != inbox {
+	if got := h.inbox(); got != inbox {
 		h.t.Errorf("at %s the inbox was told %q, want %q", h.r.clock().Format("15:04:05"), got, inbox)
 	}
 }

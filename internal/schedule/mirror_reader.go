@@ -368,7 +368,7 @@ func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, seen snapshot, remov
 
 // resolveItems resolves all inbox items of a job.
 func (s *Service) resolveItems(ctx context.Context, tx *db.Tx, id, why string) error {
-	return errors.Join(s.Resolve(ctx, tx, cause(Missed, id), why), s.Resolve(ctx, tx, cause(Failed, id), why))
+	return errors.Join(s.Inbox.ResolveCause(ctx, tx, cause(Missed, id), why), s.Inbox.ResolveCause(ctx, tx, cause(Failed, id), why))
 }
 
 // cause returns the text that identifies the cause of a job's inbox item.
@@ -403,8 +403,8 @@ func (r *reader) publish(seen snapshot) {
 		}
 	}
 	r.texts = texts
-	if r.s.Publish != nil && len(is.Changed)+len(is.Gone) > 0 {
-		r.s.Publish(event.State{Kind: "jobs.changed", Topics: []string{event.TopicSchedule}, Data: is})
+	if len(is.Changed)+len(is.Gone) > 0 {
+		r.s.Events.Publish(event.State{Kind: "jobs.changed", Topics: []string{event.TopicSchedule}, Data: is})
 	}
 }
 

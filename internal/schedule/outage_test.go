@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -68,39 +67,32 @@ func TestItemsNameTheirCause(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
-		raised := make(chan inbox.NewItem, 5)
-		raise := func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
-			tx.Committed(func() { raised <- m })
-			return nil
-		}
-		h.Raise = raise
 		h.Receive(connected("08:00:00", "a"))
 		h.at("08:30:00")
 		h.Receive(lost("08:58:00"))
 		h.Receive(connected("09:01:00", "b"))
 		h.at("09:01:00")
 		h.Service = h.replica(d)
-		h.Raise = raise
 		h.Receive(connected("09:04:00", "b"))
 		h.at("09:06:00")
-		m := <-raised
-		if m.Kind != inbox.JobMissed || m.Run != nil || !strings.Contains(m.Detail, "offline from 2026-11-20 08:58 UTC to 2026-11-20 09:01 UTC, and the runtime restarted.") || strings.Contains(m.Detail, "automations") {
+		m := h.items(inbox.JobMissed)[0]
+		if m.Run != nil || !strings.Contains(m.Detail, "offline from 2026-11-20 08:58 UTC to 2026-11-20 09:01 UTC, and the runtime restarted.") || strings.Contains(m.Detail, "automations") {
 			t.Errorf("the item of the missed slot is %+v", m)
 		}
 		h.at("10:06:00")
-		if m = <-raised; !strings.HasPrefix(m.Detail, "The runtime did not start it by 10:05 UTC.\n\n") || !strings.Contains(m.Detail, "automations are on") {
+		if m = h.items(inbox.JobMissed)[0]; !strings.HasPrefix(m.Detail, "The runtime did not start it by 10:05 UTC.\n\n") || !strings.Contains(m.Detail, "automations are on") {
 			t.Errorf("the item of a slot without a reason is %+v", m)
 		}
 		h.r.ended("j", "11:00:01", "11:00:09", "error", "run-11")
 		h.r.change(func() { h.r.runs[0].SessionKey = "agent:cto:cron:j:run:run-11" })
 		h.at("11:01:00")
-		if m = <-raised; m.Kind != inbox.JobFailed || strings.HasPrefix(m.Detail, "The run at") || m.Run == nil || *m.Run != (inbox.Run{SessionKey: "agent:cto:cron:j:run:run-11", RunID: "run-11"}) {
+		if m = h.items(inbox.JobFailed)[0]; strings.HasPrefix(m.Detail, "The run at") || m.Run == nil || *m.Run != (inbox.Run{SessionKey: "agent:cto:cron:j:run:run-11", RunID: "run-11"}) {
 			t.Errorf("the item of the failed slot is %+v, its run %+v", m, m.Run)
 		}
 		h.r.ended("j", "12:00:01", "12:00:09", "error", "run-12")
 		h.r.change(func() { h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.Enabled = false }) }) // as the runtime does after ten failures
 		h.at("12:01:00")
-		if m = <-raised; !strings.HasSuffix(m.Detail, "The job is now disabled, so this item is resolved only when a manual run succeeds.") {
+		if m = h.items(inbox.JobFailed)[0]; !strings.HasSuffix(m.Detail, "The job is now disabled, so this item is resolved only when a manual run succeeds.") {
 			t.Errorf("the item of the last failed slot is %+v", m)
 		}
 	})

@@ -149,7 +149,7 @@ func (s *Service) reportUnlisted(ctx context.Context, tx *db.Tx, seen snapshot, 
 	}
 	for _, id := range open {
 		if !seen.unlisted[id] && slices.ContainsFunc(seen.jobs, func(j gateway.Job) bool { return j.ID == id }) {
-			if err := s.Resolve(ctx, tx, cause(unlisted, id), "The gateway lists the job again."); err != nil {
+			if err := s.Inbox.ResolveCause(ctx, tx, cause(unlisted, id), "The gateway lists the job again."); err != nil {
 				return err
 			}
 		}
@@ -195,7 +195,7 @@ func (s *Service) raiseUnlisted(ctx context.Context, tx *db.Tx, r Run) error {
 	if err != nil || w == nil {
 		return err
 	}
-	return s.Raise(ctx, tx, inbox.NewItem{
+	return s.Inbox.Raise(ctx, tx, inbox.NewItem{
 		Cause: cause(unlisted, r.JobID), Kind: inbox.JobUnlisted, Severity: inbox.Medium, Subject: subject(r.JobID, w.job.Name), At: r.EndedAt.Time,
 		Title: fmt.Sprintf("Job “%s” runs, but the gateway does not list it", w.job.Name),
 		Detail: fmt.Sprintf("Agent %s ran it at %s. A job that is not in the gateway's list cannot be changed or stopped from there. "+

@@ -21,13 +21,13 @@ func TestRunTasks(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
-		made := &told{}
+		made := make(chan string, 10)
 		var refused error
 		makeTask := func(_ context.Context, tx *db.Tx, n NewTask) error {
 			if refused != nil {
 				return refused
 			}
-			tx.Committed(func() { made.add("%s for %s of %s", n.Title, n.AgentID, n.Origin) })
+			tx.Committed(func() { made <- n.Title + " for " + n.AgentID + " of " + n.Origin })
 			return nil
 		}
 		beside := h.replica(d)
@@ -35,8 +35,13 @@ func TestRunTasks(t *testing.T) {
 		const one = "Look for for cto of job:j"
 		want := func(n int) {
 			t.Helper()
-			if got, all := made.since(), strings.TrimSuffix(strings.Repeat(one+"; ", n), "; "); got != all {
-				t.Errorf("at %s the tasks %q were made, want %q", h.r.clock().Format("15:04:05"), got, all)
+			if len(made) != n {
+				t.Errorf("at %s %d tasks were made, want %d", h.r.clock().Format("15:04:05"), len(made), n)
+			}
+			for range len(made) {
+				if got := <-made; got != one {
+					t.Errorf("the task %q was made, want %q", got, one)
+				}
 			}
 		}
 		both := func(when string) {

@@ -28,22 +28,19 @@ type Service struct {
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
+	Inbox   *inbox.Service
 	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
 	Redact   func(text string) string
 	Zone     *time.Location // the default time zone of new jobs
 	Grace    time.Duration  // how late a run can start before it is missed
 	Patience time.Duration  // how long requests wait for the first read
-	// Raise raises an inbox item, and Resolve resolves it, in the caller's transaction.
-	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Held returns an error that explains why the agent may not run now, or nil. HeldFaults lists its
 	// errors. Both can be nil.
 	Held       func(ctx context.Context, q db.Queryer, agentID string) error
 	HeldFaults []*fault.Error
 	// MakeTask creates the task of a run.
 	MakeTask func(ctx context.Context, tx *db.Tx, n NewTask) error
-	// Publish, if not nil, tells live streams which jobs have changed.
-	Publish func(...event.State)
+	Events   *event.Service // tells live streams which jobs have changed
 
 	mirror     jobMirror
 	connection connection

@@ -265,12 +265,12 @@ func (s *Service) reportChanges(ctx context.Context, tx *db.Tx, all []slotChange
 	for _, n := range all {
 		switch n.slot.State {
 		case Missed, Failed:
-			if err := s.Raise(ctx, tx, n.inboxItem()); err != nil {
+			if err := s.Inbox.Raise(ctx, tx, n.inboxItem()); err != nil {
 				return err
 			}
 		default:
 			for _, trouble := range n.resolved {
-				if err := s.Resolve(ctx, tx, cause(trouble, n.slot.JobID), "The run at "+minute(n.slot.DueAt.Time)+" succeeded."); err != nil {
+				if err := s.Inbox.ResolveCause(ctx, tx, cause(trouble, n.slot.JobID), "The run at "+minute(n.slot.DueAt.Time)+" succeeded."); err != nil {
 					return err
 				}
 			}

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,9 +17,10 @@ import (
 )
 
 const (
-	bothSettled  = "settled schedule/missed/j; settled schedule/failed/j"
-	raisedMissed = "raised job_missed of j"
-	raisedFailed = "raised job_failed of j"
+	raisedMissed   = "raised job_missed of j"
+	raisedFailed   = "raised job_failed of j"
+	resolvedMissed = "resolved job_missed of j"
+	resolvedFailed = "resolved job_failed of j"
 )
 
 // TestJudgeSlots checks that missed and failed slots raise an inbox item, and that a later success
@@ -51,17 +51,17 @@ func TestJudgeSlots(t *testing.T) {
 		h.want("09:00 on_time, 10:00 missed, 11:00 failed", raisedFailed)
 		h.r.ended("j", "11:20:00", "11:21:00", "ok", "manual:j:1")
 		h.at("11:21:01")
-		h.want("09:00 on_time, 10:00 missed, 11:00 failed", bothSettled)
+		h.want("09:00 on_time, 10:00 missed, 11:00 failed", resolvedMissed+"; "+resolvedFailed)
 		h.r.ended("j", "12:03:00", "12:04:00", "ok", "3")
 		h.at("12:04:01")
 		h.want("09:00 on_time, 10:00 missed, 11:00 failed, 12:00 late", "")
 		h.at("13:05:00")
-		h.want("09:00 on_time, 10:00 missed, 11:00 failed, 12:00 late, 13:00 missed", raisedMissed)
+		h.want("09:00 on_time, 10:00 missed, 11:00 failed, 12:00 late, 13:00 missed", "reopened job_missed of j")
 		h.r.ended("j", "14:00:01", "14:00:02", "ok", "4")
 		h.at("14:00:03")
-		h.want("09:00 on_time, 10:00 missed, 11:00 failed, 12:00 late, 13:00 missed, 14:00 on_time", bothSettled)
+		h.want("09:00 on_time, 10:00 missed, 11:00 failed, 12:00 late, 13:00 missed, 14:00 on_time", resolvedMissed)
 
-		events, err := event.Read(h.ctx(), d, event.Filter{Class: event.Activity}, page.Want{})
+		events, err := event.Read(h.ctx(), d, event.Filter{Class: event.Activity, Kinds: []string{"slot.*"}}, page.Want{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestMissedIsRunByHand(t *testing.T) {
 		h.want("09:00 missed", "")
 		h.r.ended("j", "09:30:00", "09:31:00", "ok", "manual:j:1")
 		h.at("09:31:01")
-		h.want("09:00 missed", bothSettled)
+		h.want("09:00 missed", resolvedMissed)
 		h.at("09:45:00")
 		h.want("09:00 missed", "")
 		h.r.ended("j", "10:00:01", "10:01:00", "ok", "2")
@@ -116,7 +116,7 @@ func TestPurgedRunSettlesNothing(t *testing.T) {
 		h.at("08:41:01")
 		h.r.ended("j", "09:00:01", "09:01:00", "error", "1")
 		h.at("09:01:01")
-		h.inbox.since()
+		h.inbox()
 		err := d.Tx(h.ctx(), func(tx *db.Tx) error {
 			_, err := h.PurgeOld(h.ctx(), tx, at("08:50:00"), 100)
 			return err
@@ -144,18 +144,18 @@ func TestGoodRunBeforeTrouble(t *testing.T) {
 		h.want("09:00 failed", raisedFailed)
 		h.r.ended("j", "10:00:01", "10:01:00", "ok", "2")
 		h.at("11:06:00")
-		h.want("09:00 failed, 10:00 on_time, 11:00 missed", "settled schedule/failed/j; "+raisedMissed)
+		h.want("09:00 failed, 10:00 on_time, 11:00 missed", resolvedFailed+"; "+raisedMissed)
 		h.r.ended("j", "12:00:01", "12:01:00", "ok", "3")
 		h.r.ended("j", "13:00:01", "13:01:00", "error", "4")
 		h.at("13:01:01")
-		h.want("09:00 failed, 10:00 on_time, 11:00 missed, 12:00 on_time, 13:00 failed", "settled schedule/missed/j; "+raisedFailed)
+		h.want("09:00 failed, 10:00 on_time, 11:00 missed, 12:00 on_time, 13:00 failed", resolvedMissed+"; reopened job_failed of j")
 		h.r.ended("j", "14:00:01", "14:01:00", "ok", "5")
 		h.r.ended("j", "15:00:01", "15:01:00", "error", "6")
 		h.at("15:01:01")
-		h.inbox.since()
+		h.inbox()
 		h.r.ended("j", "16:00:01", "16:01:00", "ok", "7")
 		h.at("16:01:01")
-		if got := h.inbox.since(); got != bothSettled {
+		if got := h.inbox(); got != resolvedFailed {
 			t.Errorf("at the end the inbox was told %q", got)
 		}
 	})
@@ -182,7 +182,7 @@ func TestJudgeAway(t *testing.T) {
 		h.want("09:00 on_time, 10:00 missed", raisedMissed)
 		h.r.ended("j", "10:22:00", "10:23:00", "ok", "2") // the recovery run
 		h.at("10:23:01")
-		h.want("09:00 on_time, 10:00 late", bothSettled)
+		h.want("09:00 on_time, 10:00 late", resolvedMissed)
 	})
 }
 
@@ -192,16 +192,12 @@ func TestTroubleIsAsOldAsItIs(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
-		var ages []string
-		h.Raise = func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
-			tx.Committed(func() { ages = append(ages, string(m.Kind)+" at "+m.At.UTC().Format("15:04")) })
-			return nil
-		}
 		h.at("08:30:00")
 		h.r.ended("j", "10:00:00", "10:07:00", "error", "1")
 		h.at("15:30:00")
-		if got, want := strings.Join(ages, ", "), "job_missed at 09:00, job_failed at 10:07, job_missed at 15:00"; got != want {
-			t.Errorf("the inbox was told %q, want %q", got, want)
+		missed, failed := h.items(inbox.JobMissed)[0], h.items(inbox.JobFailed)[0]
+		if !missed.FirstAt.Equal(at("09:00:00")) || !missed.LastAt.Equal(at("15:00:00")) || missed.Count != 2 || !failed.LastAt.Equal(at("10:07:00")) {
+			t.Errorf("the inbox has %+v and %+v", missed, failed)
 		}
 	})
 }
@@ -226,7 +222,7 @@ func TestJudgeChanged(t *testing.T) {
 		h.r.change(func() { delete(h.r.jobs, "j") })
 		h.at("13:06:00")
 		h.at("15:06:00")
-		h.want("09:00 skipped, 13:00 missed", bothSettled)
+		h.want("09:00 skipped, 13:00 missed", resolvedMissed)
 		if _, err := h.Get(h.ctx(), "j"); err == nil {
 			t.Error("it is still there")
 		}
@@ -246,7 +242,7 @@ func TestJudgeOneTime(t *testing.T) {
 		h.r.change(func() { delete(h.r.jobs, "j") })
 		h.r.ended("j", "09:00:00", "09:00:02", "ok", "1")
 		h.at("09:00:03")
-		h.want("09:00 on_time", bothSettled) // once, because the job was removed
+		h.want("09:00 on_time", "")
 	})
 }
 
@@ -274,8 +270,8 @@ func TestJudgeOnce(t *testing.T) {
 		if err := h.Judge(h.ctx()); err != nil {
 			t.Fatal(err)
 		}
-		if got := h.inbox.since(); strings.Count(got, "raised") != 20 {
-			t.Errorf("the inbox was told %d times: %s", strings.Count(got, "raised"), got)
+		if got := h.inbox(); strings.Count(got, "raised") != 20 || strings.Count(got, ";") != 19 {
+			t.Errorf("the inbox was told %s", got)
 		}
 	})
 }
@@ -354,7 +350,7 @@ func BenchmarkJudge(b *testing.B) {
 // judgeThousand checks a thousand jobs once and returns the duration.
 func judgeThousand(t testing.TB, due bool) time.Duration {
 	d := dbtest.New(t)
-	h := &fixture{r: newRuntime(), inbox: &told{}}
+	h := &fixture{r: newRuntime()}
 	h.Service = h.replica(d)
 	ctx := t.Context()
 	var runs []gateway.JobRun

@@ -18,7 +18,9 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/mirror"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db/dbtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -196,21 +198,46 @@ func follow(ctx context.Context, s *Service, r mirror.Runtime) error {
 	return s.Run(ctx)
 }
 
-// onChange returns a Publish that passes changed and removed sessions to fn.
-func onChange(fn func(changed []Session, gone []string)) func(...event.State) {
-	return func(states ...event.State) {
-		var changed []Session
-		var gone []string
-		for _, s := range states {
-			switch is := s.Data.(type) {
-			case *Session:
-				changed = append(changed, *is)
-			case goneSession:
-				gone = append(gone, is.Key)
-			}
-		}
-		fn(changed, gone)
+// onChange returns live events with a stream that passes changed and removed sessions to fn. It must be called in a
+// synctest bubble.
+func onChange(t *testing.T, fn func(changed []Session, gone []string)) *event.Service {
+	t.Helper()
+	events := &event.Service{DB: dbtest.New(t)}
+	stream, err := events.Open(t.Context(), event.StreamOptions{
+		After: -1, Topics: []string{event.TopicSession},
+		Caller: func(context.Context) (actor.Actor, error) { return actor.System, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		stream.Run(ctx, func(frames []byte) error {
+			var changed []Session
+			var gone []string
+			for frame := range strings.SplitSeq(string(frames), "\n\n") {
+				kind, data, _ := strings.Cut(strings.TrimPrefix(frame, "event: "), "\ndata: ")
+				var is Session
+				if strings.HasPrefix(kind, "session.") && json.Unmarshal([]byte(data), &is) != nil {
+					t.Errorf("told %s", frame)
+				}
+				switch kind {
+				case "session.changed":
+					changed = append(changed, is)
+				case "session.gone":
+					gone = append(gone, is.Key)
+				}
+			}
+			if len(changed)+len(gone) > 0 {
+				fn(changed, gone)
+			}
+			return nil
+		})
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+	synctest.Wait() // until the stream has joined
+	return events
 }
 
 // mirrored runs fn with a mirror of a runtime with one session, in a synctest bubble.
@@ -218,7 +245,7 @@ func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("main", 1)}, usage: priced(28_314_000, "main"), events: make(chan gateway.Event, 5000), begun: make(chan struct{})}
-		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 15 * time.Second}
+		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 15 * time.Second, Events: &event.Service{}}
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() {

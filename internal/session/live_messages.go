@@ -73,10 +73,10 @@ func (s *Service) endWindow(key string, w *window) {
 
 // relayMessage sends the message in an event to the clients that follow the message's session.
 func (s *Service) relayMessage(e mirror.Event) {
-	if !e.Resync && e.Name != "session.message" || s.Followed == nil {
+	if !e.Resync && e.Name != "session.message" {
 		return
 	}
-	followed := s.Followed()
+	followed := s.Events.Followed()
 	if len(followed) == 0 {
 		return
 	}
@@ -116,5 +116,5 @@ func (s *Service) relayMessage(e mirror.Event) {
 
 // tell publishes news of a session to the clients that follow it.
 func (s *Service) tell(key string, n News) {
-	s.Publish(event.State{Kind: "session.message", Topics: []string{event.TopicSession}, Data: n, Session: key})
+	s.Events.Publish(event.State{Kind: "session.message", Topics: []string{event.TopicSession}, Data: n, Session: key})
 }

@@ -23,10 +23,10 @@ func (s *Service) WatchLoops(ctx context.Context, tx *db.Tx, of *gateway.Session
 	ctx = actor.With(ctx, actor.System)
 	about := event.Subject{Kind: event.TopicSession, ID: of.Key, Name: of.Key}
 	if !of.Active {
-		return s.ResolveAbout(ctx, tx, of.Key, "The run has ended.", inbox.Loop)
+		return s.Inbox.ResolveAbout(ctx, tx, of.Key, "The run has ended.", inbox.Loop)
 	}
 	for _, l := range loopsIn(turns[max(0, len(turns)-watchedTurns):]) {
-		err := s.Raise(ctx, tx, inbox.NewItem{
+		err := s.Inbox.Raise(ctx, tx, inbox.NewItem{
 			Cause: l.cause(of.Key), Once: true, Kind: inbox.Loop, Severity: inbox.Urgent, Subject: about,
 			At:     turns[len(turns)-1].At.Time,
 			Run:    &inbox.Run{SessionKey: of.Key, RunID: l.runID},

@@ -66,12 +66,10 @@ func (s *Service) Run(ctx context.Context) error {
 	s.mirror.lock() // initializes it
 	s.mirror.mu.Unlock()
 	work.Go(func() { s.watchStalls(ctx) })
-	if s.Publish != nil {
-		work.Go(func() { s.runNotifier(ctx) })
-		work.Go(func() { s.reportMissed(ctx) })
-	}
+	work.Go(func() { s.runNotifier(ctx) })
+	work.Go(func() { s.reportMissed(ctx) })
 	r := reader{s: s, work: &work, tries: map[string]int{}}
-	loop := mirror.Loop{Name: "sessions", Log: s.Log, Pass: func(ctx context.Context) (time.Duration, error) { return r.step(ctx), nil }}
+	loop := mirror.Loop{Name: "sessions", DB: s.DB, Log: s.Log, Pass: func(ctx context.Context) (time.Duration, error) { return r.step(ctx), nil }}
 	loop.Run(ctx, &s.mirror.wake)
 	return nil
 }

@@ -240,7 +240,7 @@ func TestDisconnected(t *testing.T) {
 	})
 	t.Run("what was read over two connections is shown to nobody", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-			s.Publish = onChange(func(changed []Session, _ []string) {
+			s.Events = onChange(t, func(changed []Session, _ []string) {
 				for _, c := range changed {
 					if c.Key == "agent:cto:old" {
 						t.Error("what was read over two connections was told")
@@ -386,7 +386,7 @@ func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan gateway.Event, 10)}
 		var told []string
-		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Publish: onChange(func(changed []Session, gone []string) {
+		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Events: onChange(t, func(changed []Session, gone []string) {
 			var line []string
 			for _, c := range changed {
 				line = append(line, c.Key)
@@ -409,6 +409,7 @@ func TestChanged(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		r.change(gateway.EventConnected, func() { r.conn = 2 })
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		cancel()
 		running.Wait()
 		if diff := cmp.Diff([]string{"a b", "a", "-b"}, told); diff != "" {

@@ -109,6 +109,6 @@ func (s *Service) publish(changed []Session, gone []string) {
 		states = append(states, event.State{Kind: "session.gone", Topics: topics, Data: goneSession{key}})
 	}
 	for batch := range slices.Chunk(states, sessionBatch) {
-		s.Publish(batch...)
+		s.Events.Publish(batch...)
 	}
 }

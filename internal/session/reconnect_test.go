@@ -31,7 +31,7 @@ func TestStormOfReconnects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{Runtime: c, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 20 * time.Second, Publish: func(...event.State) {}}
+	s := &Service{Runtime: c, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 20 * time.Second, Events: &event.Service{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer running.Wait()

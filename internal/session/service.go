@@ -33,13 +33,10 @@ type Service struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Patience time.Duration // how long a request waits for the list, like one request to the gateway
-	// Publish, if not nil, sends new, changed and removed sessions to live streams, and new messages
-	// to those that follow their session. A changed session is sent immediately, but at most once
-	// every 250 ms, with its latest state. Losing the connection does not count as a change.
-	Publish func(...event.State)
-	// Followed, if not nil, returns the sessions whose messages clients follow. It requires Publish
-	// and does not block.
-	Followed func() []string
+	// Events sends new, changed and removed sessions to live streams, and new messages to those that
+	// follow their session. A changed session is sent immediately, but at most once every 250 ms, with
+	// its latest state. Losing the connection does not count as a change.
+	Events *event.Service
 	// Lists, if not nil, receives all sessions after each read of the session list and, at most
 	// twice a second, after events. It also receives new usage totals.
 	Lists *mirror.Sessions
@@ -61,13 +58,9 @@ type Service struct {
 	HeldFaults []*fault.Error
 
 	// StalledAfter is how long a run can be without activity before Wardroom considers it
-	// stalled; zero disables the check. Raise adds an inbox item for a stalled run, and
-	// Resolve resolves it; both require DB.
+	// stalled; zero disables the check. Inbox receives items about stalled runs and loops.
 	StalledAfter time.Duration
-	Raise        func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Resolve      func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// ResolveAbout resolves the items of the given kinds about a session (loop_watch.go).
-	ResolveAbout func(ctx context.Context, tx *db.Tx, subjectID, note string, kinds ...inbox.Kind) error
+	Inbox        *inbox.Service
 	// AgentName returns an agent's name for the titles of these items.
 	AgentName func(ctx context.Context, q db.Queryer, id string) string
 

@@ -349,7 +349,7 @@ func (s *Service) endStall(ctx context.Context, tx *db.Tx, key string, of runSta
 func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, seen runStates, raise, resolve []string) error {
 	for _, key := range raise {
 		is := seen[key]
-		err := s.Raise(ctx, tx, inbox.NewItem{
+		err := s.Inbox.Raise(ctx, tx, inbox.NewItem{
 			Cause: stallCause(key), Kind: inbox.RunStalled, Severity: inbox.Medium, Subject: event.Subject{Kind: event.TopicSession, ID: key, Name: key}, At: is.sign,
 			Title: s.AgentName(ctx, tx, is.agentID) + "'s run has stalled",
 			Detail: fmt.Sprintf("The run in `%s` has shown no activity since %s. It may be waiting for a tool or a model that does not respond. Check the session and stop the run if necessary.",
@@ -364,7 +364,7 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, seen runStates, ra
 		if _, ok := seen[key]; ok {
 			why = "The run is active again."
 		}
-		if err := s.Resolve(ctx, tx, stallCause(key), why); err != nil {
+		if err := s.Inbox.ResolveCause(ctx, tx, stallCause(key), why); err != nil {
 			return err
 		}
 	}

@@ -9,11 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/page"
 )
 
 // runningAt returns the row of a session whose run started the given seconds after began.
@@ -126,7 +128,7 @@ func TestStallsAreTold(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		s.StalledAfter = 5 * time.Minute
 		var told []bool
-		s.Publish = onChange(func(changed []Session, _ []string) {
+		s.Events = onChange(t, func(changed []Session, _ []string) {
 			for _, c := range changed {
 				told = append(told, c.Stalled)
 			}
@@ -154,7 +156,7 @@ func TestStallsToldWithARowAreTakenBack(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		s.StalledAfter = 5 * time.Minute
 		var told []bool
-		s.Publish = onChange(func(changed []Session, _ []string) {
+		s.Events = onChange(t, func(changed []Session, _ []string) {
 			for _, c := range changed {
 				told = append(told, c.Stalled)
 			}
@@ -183,19 +185,16 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		second.StartedAt = clock.At(began.Add(limit / 2))
 		second.ActiveAt, second.UpdatedAt = second.StartedAt, second.StartedAt
 		r := &runtime{conn: 1, rows: []gateway.Session{runningAt("first", 0), second}, events: make(chan gateway.Event, 10), begun: make(chan struct{})}
-		raised := make(chan string, 10)
+		clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 		s := &Service{
 			Runtime: r, Log: slog.New(slog.DiscardHandler), Patience: 15 * time.Second, DB: d, StalledAfter: limit,
-			Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now },
-			Raise: func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
-				tx.Committed(func() { raised <- m.Subject.Name + " " + m.At.Sub(began.Time).String() })
+			Now: clock, Inbox: &inbox.Service{DB: d, Now: clock}, Events: &event.Service{DB: d},
+			AgentName: func(_ context.Context, _ db.Queryer, id string) string {
 				mu.Lock()
 				defer mu.Unlock()
-				now = began.Add(2 * limit) // the other run stalls in the meantime
-				return nil
+				now = began.Add(2 * limit) // the other run stalls while the first one is stored
+				return id
 			},
-			Resolve:   func(context.Context, *db.Tx, string, string) error { return nil },
-			AgentName: func(_ context.Context, _ db.Queryer, id string) string { return id },
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -203,16 +202,17 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		defer running.Wait()
 		defer cancel()
 		r.begin()
-		for _, want := range []string{"agent:cto:first 0s", "agent:cto:second 50ms"} { // since their last activity
-			select {
-			case got := <-raised:
-				if got != want {
-					t.Errorf("raised %s, want %s", got, want)
-				}
-			case <-time.After(time.Minute):
-				t.Fatalf("%s was not raised", want)
+		eventually(t, "items about both runs, since their last activity", func() bool {
+			part, err := s.Inbox.List(ctx, inbox.Filter{}, page.Want{Query: page.Query{Limit: 10}, Sort: "last"})
+			if err != nil {
+				t.Error(err)
 			}
-		}
+			var got []string
+			for _, i := range part.Rows {
+				got = append(got, i.Subject.Name+" "+i.LastAt.Sub(began.Time).String())
+			}
+			return slices.Equal(got, []string{"agent:cto:first 0s", "agent:cto:second 50ms"})
+		})
 	})
 }
 
@@ -222,35 +222,36 @@ func TestStallsThatAreOverStayOver(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := began.Add(10 * time.Minute)
-		told := []string{}
-		replica := func(name string) *Service {
+		last := int64(0)
+		clock := func() time.Time { return now }
+		replica := func() *Service {
 			return &Service{
-				DB: d, StalledAfter: 5 * time.Minute, Now: func() time.Time { return now },
-				Raise:     func(context.Context, *db.Tx, inbox.NewItem) error { told = append(told, name+" raises"); return nil },
-				Resolve:   func(context.Context, *db.Tx, string, string) error { told = append(told, name+" resolves"); return nil },
+				DB: d, StalledAfter: 5 * time.Minute, Now: clock, Inbox: &inbox.Service{DB: d, Now: clock},
 				AgentName: func(_ context.Context, _ db.Queryer, id string) string { return id },
 			}
 		}
-		one, two := replica("one"), replica("two")
-		keep := func(s *Service, seen runStates) {
+		one, two := replica(), replica()
+		keep := func(s *Service, seen runStates, want ...string) {
 			t.Helper()
 			if _, err := s.storeStalls(t.Context(), seen); err != nil {
 				t.Fatal(err)
 			}
+			rows, err := d.Query(t.Context(), `SELECT id, kind FROM events WHERE id > ? ORDER BY id`, last)
+			told, err := db.All(rows, err, func(r db.Row) (kind string, err error) { return kind, r.Scan(&last, &kind) })
+			if err != nil || !slices.Equal(told, want) {
+				t.Errorf("told %v, want %v, %v", told, want, err)
+			}
 		}
 		hung := runStates{"agent:cto:main": {"cto", began.Time, true}}
-		keep(one, hung)
+		keep(one, hung, "inbox.raised")
 		keep(two, hung)
-		keep(one, runStates{})
+		keep(one, runStates{}, "inbox.resolved")
 		keep(two, hung)
 		keep(two, runStates{})
 		again := runStates{"agent:cto:main": {"cto", now.Add(time.Minute), true}}
 		now = now.Add(10 * time.Minute)
-		keep(two, again)
-		keep(two, runStates{})
-		if want := []string{"one raises", "one resolves", "two raises", "two resolves"}; !slices.Equal(told, want) {
-			t.Errorf("told %v, want %v", told, want)
-		}
+		keep(two, again, "inbox.reopened")
+		keep(two, runStates{}, "inbox.resolved")
 		now = now.Add(2 * time.Hour)
 		keep(one, runStates{})
 		if left, err := readStalls(t.Context(), d); err != nil || len(left) != 0 {

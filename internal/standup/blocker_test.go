@@ -20,59 +20,70 @@ import (
 	"wardroom/internal/standup"
 )
 
-// attention records the inbox items and task comments of an office once they are
-// committed.
+// attention is the inbox of an office, and records its task comments once they are committed.
 type attention struct {
+	*standup.Service
 	mu       sync.Mutex
-	count    map[string]int  // number of times a cause was raised
-	open     map[string]bool // whether it is unresolved
-	last     map[string]inbox.NewItem
-	settled  map[string]string // reason of the resolution
-	comments []string          // "coo on TASK-3: text"
+	comments []string // "coo on TASK-3: text"
 }
 
-// attend connects a service to a recording inbox.
+// attend records the comments of a service.
 func attend(s *standup.Service) *attention {
-	a := &attention{count: map[string]int{}, open: map[string]bool{}, last: map[string]inbox.NewItem{}, settled: map[string]string{}}
-	do := func(tx *db.Tx, fn func()) { tx.Committed(func() { a.mu.Lock(); defer a.mu.Unlock(); fn() }) }
-	s.Raise = func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
-		do(tx, func() { a.count[m.Cause]++; a.open[m.Cause] = true; a.last[m.Cause] = m })
-		return nil
-	}
-	s.Resolve = func(_ context.Context, tx *db.Tx, cause, why string) error {
-		do(tx, func() {
-			if a.open[cause] {
-				a.open[cause], a.settled[cause] = false, why
-			}
-		})
-		return nil
-	}
+	a := &attention{Service: s}
 	s.Comment = func(_ context.Context, tx *db.Tx, task, text, author string) (bool, error) {
 		if task == "TASK-404" {
 			return false, nil
 		}
-		do(tx, func() { a.comments = append(a.comments, author+" on "+task+": "+text) })
+		tx.Committed(func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.comments = append(a.comments, author+" on "+task+": "+text)
+		})
 		return true, nil
 	}
 	return a
 }
 
-// want compares the inbox; each line is "kind xCount state title". It retries briefly,
-// because a commit may be visible before this inbox is notified.
+// items returns the items of the inbox.
+func (a *attention) items(t *testing.T) []inbox.Item {
+	t.Helper()
+	part, err := a.Inbox.List(system(t), inbox.Filter{States: inbox.States()}, page.Want{Query: page.Query{Limit: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return part.Rows
+}
+
+// item returns the item of a cause.
+func item(t *testing.T, s *standup.Service, cause string) (i inbox.Item) {
+	t.Helper()
+	var id string
+	err := s.DB.QueryRow(t.Context(), `SELECT id FROM inbox_items WHERE cause = ?`, cause).Scan(&id)
+	if err == nil {
+		i, err = s.Inbox.Get(system(t), id)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// want compares the inbox; each line is "kind xCount state title".
 func (a *attention) want(t *testing.T, want ...string) {
 	t.Helper()
-	slices.Sort(want)
-	got := a.lines()
-	for end := time.Now().Add(5 * time.Second); !slices.Equal(got, want) && time.Now().Before(end); got = a.lines() {
-		time.Sleep(5 * time.Millisecond)
+	got := []string{}
+	for _, i := range a.items(t) {
+		got = append(got, fmt.Sprintf("%s x%d %s %s", i.Kind, i.Count, i.State, i.Title))
 	}
+	slices.Sort(got)
+	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("the inbox has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// written returns the comments in their order. It waits briefly for at least n, for the same
-// reason as want.
+// written returns the comments in their order. It waits briefly for at least n, because
+// a commit may be visible before they are recorded.
 func (a *attention) written(n int) []string {
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		a.mu.Lock()
@@ -82,21 +93,6 @@ func (a *attention) written(n int) []string {
 			return got
 		}
 	}
-}
-
-func (a *attention) lines() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	got := []string{}
-	for cause, n := range a.count {
-		state := "open"
-		if !a.open[cause] {
-			state = "settled"
-		}
-		got = append(got, fmt.Sprintf("%s x%d %s %s", a.last[cause].Kind, n, state, a.last[cause].Title))
-	}
-	slices.Sort(got)
-	return got
 }
 
 // says sets the blockers that an agent reports from now on.
@@ -205,11 +201,11 @@ func TestBlockerAges(t *testing.T) {
 					"cto open since 2027-03-03, 0 days old, named on 2027-03-03",
 					"cpo open since 2027-03-01, 2 days old, named on 2027-03-01 2027-03-02 2027-03-03")
 				inbox.want(t, "old_blocker x1 open cto is blocked: TASK-3: no figures", "old_blocker x1 open cpo is blocked: Waiting for the **legal review**")
-				if at := m.Blockers[0].EscalatedOn; at == nil || *at != "2027-03-03" || inbox.last["blocker/"+ids[0]].Subject.ID != "task-3" {
-					t.Errorf("escalated on %v, about %+v", at, inbox.last["blocker/"+ids[0]].Subject)
+				if at := m.Blockers[0].EscalatedOn; at == nil || *at != "2027-03-03" || item(t, o.Service, "blocker/"+ids[0]).Subject.ID != "task-3" {
+					t.Errorf("escalated on %v, about %+v", at, item(t, o.Service, "blocker/"+ids[0]).Subject)
 				}
 			case 3:
-				inbox.want(t, "old_blocker x1 settled cto is blocked: TASK-3: no figures", "old_blocker x2 open cpo is blocked: waiting for the legal review")
+				inbox.want(t, "old_blocker x1 resolved cto is blocked: TASK-3: no figures", "old_blocker x2 open cpo is blocked: waiting for the legal review")
 				before, err := o.Get(t.Context(), o.before(t, "2027-03-03"))
 				if err != nil || before.Blockers[0].Status != standup.BlockerEnded || *before.Blockers[0].EndedWhy != "unnamed" || before.Blockers[2].Status != standup.BlockerOpen {
 					t.Errorf("the record of the day before says %+v, %v", before.Blockers, err)
@@ -262,7 +258,7 @@ func TestBlockerOfSilent(t *testing.T) {
 		if len(m.Blockers) != 1 || *m.Blockers[0].ID != *first.Blockers[1].ID {
 			t.Errorf("with its agent gone, what the board has as blocked stays alone: %+v", m.Blockers)
 		}
-		inbox.want(t, "old_blocker x1 settled cpo is blocked: waiting for the legal review", "old_blocker x2 open cpo is blocked: TASK-7 has no keys")
+		inbox.want(t, "old_blocker x1 resolved cpo is blocked: waiting for the legal review", "old_blocker x2 open cpo is blocked: TASK-7 has no keys")
 	})
 }
 
@@ -298,7 +294,7 @@ func TestSettleBlockers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		inbox.want(t, "old_blocker x1 settled cto is blocked: TASK-1", "old_blocker x1 settled cto is blocked: TASK-2", "old_blocker x1 settled cto is blocked: TASK-3", "old_blocker x1 open cto is blocked: TASK-4")
+		inbox.want(t, "old_blocker x1 resolved cto is blocked: TASK-1", "old_blocker x1 resolved cto is blocked: TASK-2", "old_blocker x1 resolved cto is blocked: TASK-3", "old_blocker x1 open cto is blocked: TASK-4")
 		m, err := o.Get(t.Context(), m.ID)
 		if err != nil {
 			t.Fatal(err)

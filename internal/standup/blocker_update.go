@@ -66,7 +66,7 @@ func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ende
 	for _, l := range ended {
 		own := l.Cause != nil && *l.Cause == l.cause()
 		if l.Cause != nil && (own || *l.EndedWhy != endUnnamed && *l.EndedWhy != endLeft) {
-			if err := s.resolve(ctx, tx, *l.Cause, l.endReason()); err != nil {
+			if err := s.Inbox.ResolveCause(ctx, tx, *l.Cause, l.endReason()); err != nil {
 				return err
 			}
 		}

@@ -27,7 +27,7 @@ func TestThrong(t *testing.T) {
 		o.reviews(`{"summary":"Fine.","resolutions":[{"task":"TASK-3","resolution":"cto sends the figures today"}],
 			"escalations":[{"title":"Sign the contract with Acme","detail":"it ends"}],"action_items":[{"title":"Write the report"}]}`)
 		other := o.service(d)
-		other.Raise, other.Resolve, other.Comment = o.Raise, o.Resolve, o.Comment
+		other.Comment = o.Comment
 		services := []*standup.Service{o.Service, other}
 		work(t, o.Service)
 		if d.Engine() != db.SQLite {

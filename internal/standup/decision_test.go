@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -84,36 +85,37 @@ func TestDecisionsAreTold(t *testing.T) {
 func TestAnswersAreTold(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		o, _ := quiet(t, d)
+		o, box := quiet(t, d)
 		work(t, o.Service)
+		o.task(t, 7, "in_progress", "")
 		o.reviews(`{"summary": "S.", "escalations": [{"title": "Raise the budget"}, {"title": "Hire", "task": "TASK-7"}, {"title": "Move"}, {"title": "Rest"}]}`)
 		o.on(t, "2026-11-16", 9)
 		o.meet(t)
-		rows, err := d.Query(t.Context(), `SELECT subject, words FROM standup_effects WHERE kind = 'escalation'`)
-		causes := map[string]string{}
-		_, err = db.All(rows, err, func(r db.Row) (cause string, err error) {
-			var words string
-			err = r.Scan(&cause, &words)
-			causes[words] = cause
-			return cause, err
-		})
-		if err != nil || len(causes) != 4 {
-			t.Fatalf("escalated: %v, %v", causes, err)
+		at := clock.At(o.now())
+		ctx := actor.With(t.Context(), actor.Actor{ID: "u1", Name: "Ada", Role: actor.Owner})
+		if err := d.Tx(ctx, func(tx *db.Tx) error {
+			return o.Inbox.Raise(ctx, tx, inbox.NewItem{
+				Cause: "escalation/other", Kind: inbox.Escalation, Severity: inbox.High, Title: "Of another team",
+			})
+		}); err != nil {
+			t.Fatal(err)
 		}
-		causes["Of another team"] = "escalation/other"
-		at := clock.At(o.now().Add(time.Hour))
-		for title, note := range map[string]string{"Raise the budget": "Up to $40.", "Hire": "Yes.", "Move": "", "Of another team": "No."} {
-			kind, name := "standup", "A standup"
-			if title == "Hire" {
-				kind, name = "task", "TASK-7"
+		notes := map[string]string{
+			"Raise the budget": "Up to $40.", "Hire": "Yes.", "Move": "", "Of another team": "No.", "Rest": "It ended.",
+		}
+		for _, i := range box.items(t) {
+			by := ctx
+			if i.Title == "Rest" {
+				by = system(t)
 			}
-			exec(t, d, `INSERT INTO inbox_items (id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
-				state, resolved_at, resolver_id, resolver_name, resolution, version) VALUES (?, ?, 'escalation', 'high', 1, ?, '', ?, 'x', ?, 1, ?, ?, 'resolved', ?, 'u1', 'Ada', ?, 2)`,
-				"i"+title, causes[title], title, kind, name, at, at, at, note)
+			if _, err := o.Inbox.Resolve(by, i.ID, notes[i.Title], nil); err != nil {
+				t.Fatal(err)
+			}
+			delete(notes, i.Title)
 		}
-		exec(t, d, `INSERT INTO inbox_items (id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at,
-			state, resolved_at, resolver_id, resolver_name, resolution, version) VALUES ('rest', ?, 'escalation', 'high', 1, 'Rest', '', '', '', '', 1, ?, ?, 'resolved', ?, 'system', 'Wardroom', 'It ended.', 2)`,
-			causes["Rest"], at, at, at)
+		if len(notes) > 0 {
+			t.Errorf("not escalated: %v", notes)
+		}
 		o.Decided = func(context.Context, time.Time) ([]standup.Decision, error) {
 			return []standup.Decision{{Task: new("TASK-7"), Title: "T", Text: "Yes, decided.", By: "Ada", At: at, Agents: []string{}}}, nil
 		}
@@ -153,7 +155,7 @@ func TestDecisionEndsBlocker(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		inbox.want(t, "old_blocker x1 settled cto is blocked: TASK-7 needs a card")
+		inbox.want(t, "old_blocker x1 resolved cto is blocked: TASK-7 needs a card")
 		got, err := o.Get(t.Context(), m.ID)
 		if err != nil || got.Blockers[0].Status != standup.BlockerEnded || *got.Blockers[0].EndedWhy != "decided" {
 			t.Errorf("the record has %+v, %v", got.Blockers, err)

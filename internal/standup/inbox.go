@@ -2,7 +2,6 @@ package standup
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -31,27 +30,10 @@ func headline(text string) string {
 	return plaintext.Cut(plaintext.Line(text), maxItemTitle, "… [cut]")
 }
 
-// raise adds an item to the inbox. It does nothing if no inbox is configured.
+// raise adds an item to the inbox, with plain texts of limited length.
 func (s *Service) raise(ctx context.Context, tx *db.Tx, m inbox.NewItem) error {
-	if s.Raise == nil {
-		return nil
-	}
 	m.Title, m.Detail = headline(m.Title), answer.Clean(m.Detail, maxItemDetail)
-	if err := s.Raise(ctx, tx, m); err != nil {
-		return fmt.Errorf("raise inbox item %s: %w", m.Cause, err)
-	}
-	return nil
-}
-
-// resolve resolves the inbox item with the given cause. It does nothing if no inbox is configured.
-func (s *Service) resolve(ctx context.Context, tx *db.Tx, cause, why string) error {
-	if s.Resolve == nil {
-		return nil
-	}
-	if err := s.Resolve(ctx, tx, cause, why); err != nil {
-		return fmt.Errorf("resolve inbox item %s: %w", cause, err)
-	}
-	return nil
+	return s.Inbox.Raise(ctx, tx, m)
 }
 
 // failedCause returns the cause of the inbox item for a failed standup.
@@ -61,7 +43,7 @@ func (s Standup) failedCause() string { return "standup/" + s.ID + "/failed" }
 // an earlier failed attempt.
 func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	if m.Failure.Code == Cancelled {
-		return s.resolve(ctx, tx, m.failedCause(), m.Failure.Detail)
+		return s.Inbox.ResolveCause(ctx, tx, m.failedCause(), m.Failure.Detail)
 	}
 	title := m.Title + " failed"
 	if m.Failure.Code == NotRun {

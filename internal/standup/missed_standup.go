@@ -224,7 +224,7 @@ func missedCause(team, day string) string { return "standup/missed/" + team + "/
 // resolveMissed resolves the inbox item that was raised if the standup did not start on
 // time. It is called when the standup completes.
 func (s *Service) resolveMissed(ctx context.Context, tx *db.Tx, m Standup) error {
-	return s.resolve(ctx, tx, missedCause(m.Team, m.Date), "The standup of "+m.Date+" is completed.")
+	return s.Inbox.ResolveCause(ctx, tx, missedCause(m.Team, m.Date), "The standup of "+m.Date+" is completed.")
 }
 
 // Fallbacks returns the job kind that starts missed standups.

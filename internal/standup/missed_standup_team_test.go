@@ -39,7 +39,7 @@ func TestAbsenceOfTeams(t *testing.T) {
 		c.schedules(t, "design", "America/New_York", "0 9 * * *") // 14:00 UTC
 		c.until(t, "2026-11-20 08:55")
 		c.wantInbox(t, map[string]string{"standup/missed/design/2026-11-19": "raised "})
-		if m := c.inbox.last; m.Title != "DESIGN: the standup of 2026-11-19 did not start" || m.Subject.ID != "design" || m.Subject.Name != "daily-standup-design" ||
+		if m := item(t, c.Service, "standup/missed/design/2026-11-19"); m.Title != "DESIGN: the standup of 2026-11-19 did not start" || m.Subject.ID != "design" || m.Subject.Name != "daily-standup-design" ||
 			!contains(m.Detail, "`daily-standup-design`", "2026-11-19 09:00 America/New_York", "under Standups") {
 			t.Errorf("told %+v", m)
 		}
@@ -61,7 +61,7 @@ func TestAbsenceOfTeams(t *testing.T) {
 		c.hold(t, mine.ID) // resolves only its own item
 		c.wantInbox(t, both)
 		c.end(t, c.holds(t, "design").ID)
-		both["standup/missed/design/2026-11-20"] += "settled "
+		both["standup/missed/design/2026-11-20"] += "resolved "
 		c.wantInbox(t, both)
 	})
 }
@@ -187,7 +187,7 @@ func TestFallbackOfTeams(t *testing.T) {
 		}
 		c.wantFallback(t, "2026-11-20") // the key format without a team
 		c.wantFallback(t, "2026-11-21/tokyo")
-		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised settled ", "standup/missed/tokyo/2026-11-21": "raised settled "})
+		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised resolved ", "standup/missed/tokyo/2026-11-21": "raised resolved "})
 		c.wantAsked(t, map[string]int{"coo": 2, "cto": 2, "cpo": 2, "cmo": 1})
 	})
 }

@@ -10,51 +10,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"wardroom/internal/gateway"
-	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/standup"
 )
-
-// fakeInbox records raised and resolved items by cause.
-type fakeInbox struct {
-	mu    sync.Mutex
-	items map[string]string
-	last  inbox.NewItem
-}
-
-func (i *fakeInbox) raise(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
-	tx.Committed(func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		if i.items == nil {
-			i.items = map[string]string{}
-		}
-		i.last = m
-		i.items[m.Cause] += "raised "
-	})
-	return nil
-}
-
-func (i *fakeInbox) settle(_ context.Context, tx *db.Tx, cause, _ string) error {
-	tx.Committed(func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		if i.items[cause] != "" {
-			i.items[cause] += "settled "
-		}
-	})
-	return nil
-}
-
-func (i *fakeInbox) all() map[string]string {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return maps.Clone(i.items)
-}
 
 // calendar is an office with its own clock and a configurable schedule.
 type calendar struct {
@@ -148,13 +111,26 @@ func missedOn(days ...string) map[string]string {
 	return all
 }
 
+// inbox returns what happened to each item of the inbox, by cause, such as "raised resolved ".
+func (c *calendar) inbox(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	rows, err := c.DB.Query(t.Context(), `
+		SELECT i.cause, SUBSTR(e.kind, 7) FROM events e JOIN inbox_items i ON i.id = e.subject_id ORDER BY e.id`)
+	if _, err := db.All(rows, err, func(r db.Row) (_ struct{}, err error) {
+		var cause, what string
+		err = r.Scan(&cause, &what)
+		all[cause] += what + " "
+		return struct{}{}, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func (c *calendar) wantInbox(t *testing.T, want map[string]string) {
 	t.Helper()
-	// The inbox is notified shortly after the commit.
-	for end := time.Now().Add(5 * time.Second); !maps.Equal(want, c.inbox.all()) && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if diff := cmp.Diff(want, c.inbox.all()); diff != "" {
+	if diff := cmp.Diff(want, c.inbox(t), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("the inbox (-want +got):\n%s", diff)
 	}
 }
@@ -168,8 +144,8 @@ func TestAbsence(t *testing.T) {
 		c.wantInbox(t, nil)
 		c.until(t, "2026-11-20 09:15")
 		c.wantInbox(t, missedOn("2026-11-20"))
-		if m := c.inbox.last; m.Kind != "standup_missed" || m.Severity != "high" || m.Title != "The standup of 2026-11-20 did not start" ||
-			!strings.Contains(m.Detail, "2026-11-20 09:00 Europe/Berlin") || !strings.Contains(m.Detail, "15m0s") || m.At.UTC().Format("15:04") != "08:00" || m.Subject.Kind != "schedule" {
+		if m := item(t, c.Service, "standup/missed/executive/2026-11-20"); m.Kind != "standup_missed" || m.Severity != "high" || m.Title != "The standup of 2026-11-20 did not start" ||
+			!strings.Contains(m.Detail, "2026-11-20 09:00 Europe/Berlin") || !strings.Contains(m.Detail, "15m0s") || m.LastAt.UTC().Format("15:04") != "08:00" || m.Subject.Kind != "schedule" {
 			t.Errorf("told %+v", m)
 		}
 		c.until(t, "2026-11-23 08:50")
@@ -190,7 +166,7 @@ func TestAbsenceSettled(t *testing.T) {
 		c.wantInbox(t, missedOn("2026-11-20"))
 		work(t, c.Service)
 		c.end(t, c.began(t).ID)
-		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised settled "})
+		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised resolved "})
 	})
 }
 
@@ -272,11 +248,11 @@ func TestAbsenceAfterDowntime(t *testing.T) {
 		c.at = time.Date(2026, 11, 20, 9, 5, 0, 0, time.UTC)
 		c.until(t, "2026-11-20 09:10")
 		c.until(t, "2026-11-20 09:10") // a restart
-		got := slices.Sorted(maps.Keys(c.inbox.all()))
+		got := slices.Sorted(maps.Keys(c.inbox(t)))
 		if len(got) != 31 || got[0] != "standup/missed/executive/2026-10-20" || got[30] != "standup/missed/executive/2026-11-19" {
 			t.Errorf("%d days, %v", len(got), got)
 		}
-		for cause, times := range c.inbox.all() {
+		for cause, times := range c.inbox(t) {
 			if times != "raised " {
 				t.Errorf("%s: %s", cause, times)
 			}
@@ -352,7 +328,7 @@ func TestAbsenceReplicas(t *testing.T) {
 		if m.Date != "2026-11-20" || m.Trigger != "system" || m.Attempt != 1 {
 			t.Errorf("held %s by %s, attempt %d", m.Date, m.Trigger, m.Attempt)
 		}
-		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised settled "})
+		c.wantInbox(t, map[string]string{"standup/missed/executive/2026-11-20": "raised resolved "})
 		c.wantAsked(t, map[string]int{"coo": 1, "cto": 1, "cpo": 1, "cmo": 1})
 	})
 }

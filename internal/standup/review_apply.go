@@ -72,7 +72,7 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 		if err := appendLine(ctx, tx, m.id, now, "note", service, team, "The standup is completed."); err != nil {
 			return err
 		}
-		if err := m.resolve(ctx, tx, row.failedCause(), "The standup completed."); err != nil {
+		if err := m.Inbox.ResolveCause(ctx, tx, row.failedCause(), "The standup completed."); err != nil {
 			return err
 		}
 		if err := m.resolveMissed(ctx, tx, *row); err != nil {
@@ -334,7 +334,7 @@ func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause st
 		return nil
 	}
 	if l.Cause != nil {
-		if err := c.resolve(ctx, c.tx, *l.Cause, c.row.Facilitator+" escalated it."); err != nil {
+		if err := c.Inbox.ResolveCause(ctx, c.tx, *l.Cause, c.row.Facilitator+" escalated it."); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func TestEffectsOnce(t *testing.T) {
 			}
 		}
 		check()
-		if matter := inbox.last["escalation/TASK-7"]; matter.Subject.ID != "task-7" || matter.Detail != "100 or 200?\n\nAnd on its owner\n\nwho?" || matter.Severity != "high" {
+		if matter := item(t, o.Service, "escalation/TASK-7"); matter.Subject.ID != "task-7" || matter.Detail != "100 or 200?\n\nAnd on its owner\n\nwho?" || matter.Severity != "high" {
 			t.Errorf("%+v", matter)
 		}
 		if b := m.Blockers; len(b) != 3 || *b[0].Resolution != "cto sends the figures today\n\ncpo estimates them" || *b[1].Resolution != "ops grants it" || b[2].ID != nil {
@@ -156,7 +156,7 @@ func TestEscalatedBlocker(t *testing.T) {
 		if on := m.Blockers[0].EscalatedOn; on == nil || *on != "2027-03-09" {
 			t.Errorf("escalated on %v, not on the day of its item", on)
 		}
-		inbox.want(t, "escalation x3 open Approve the ad campaign's budget", "old_blocker x1 settled cpo is blocked: the printer is broken", "escalation x1 open The printer is broken")
+		inbox.want(t, "escalation x3 open Approve the ad campaign's budget", "old_blocker x1 resolved cpo is blocked: the printer is broken", "escalation x1 open The printer is broken")
 
 		// A blocker that shares the item of an earlier escalation has its day.
 		o.says("cpo", "None")
@@ -198,7 +198,7 @@ func TestBlockersHeldAgain(t *testing.T) {
 		say(0, "- No access to the mail account")
 		inbox.want(t, "old_blocker x1 open cmo is blocked: No access to the mail account!")
 		say(0, "None")
-		inbox.want(t, "old_blocker x1 settled cmo is blocked: No access to the mail account!")
+		inbox.want(t, "old_blocker x1 resolved cmo is blocked: No access to the mail account!")
 		say(0, "no access to the mail account")
 		if len(m.Blockers) != 1 || *m.Blockers[0].ID != id || m.Blockers[0].FirstSeen != "2027-03-01" || m.Blockers[0].Status != standup.BlockerOpen {
 			t.Errorf("%+v", m.Blockers)
@@ -219,7 +219,7 @@ func TestFailedReachesInbox(t *testing.T) {
 		wantEnd(t, m, standup.Error, standup.FacilitatorTimedOut)
 		title := "Standup of " + m.Date + " failed"
 		inbox.want(t, "standup_failed x1 open "+title)
-		if got := inbox.last["standup/"+m.ID+"/failed"]; got.Subject.ID != m.ID || !strings.HasSuffix(got.Detail, "a retry asks only for the review. (`facilitator_timed_out`)\n\nTo retry, run it again.") {
+		if got := item(t, o.Service, "standup/"+m.ID+"/failed"); got.Subject.ID != m.ID || !strings.HasSuffix(got.Detail, "a retry asks only for the review. (`facilitator_timed_out`)\n\nTo retry, run it again.") {
 			t.Errorf("%+v", got)
 		}
 		m = o.hold(t, m.ID)
@@ -230,7 +230,7 @@ func TestFailedReachesInbox(t *testing.T) {
 		o.again()
 		work(t, o.Service)
 		wantEnd(t, o.hold(t, m.ID), standup.Completed, "")
-		inbox.want(t, "standup_failed x2 settled "+title)
+		inbox.want(t, "standup_failed x2 resolved "+title)
 	})
 	t.Run("one that was cancelled needs nobody, and one that nobody ran does", func(t *testing.T) {
 		dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -250,7 +250,7 @@ func TestFailedReachesInbox(t *testing.T) {
 			if err := o.Delete(signedIn(t), m.ID, nil); err != nil {
 				t.Fatal(err)
 			}
-			inbox.want(t, fmt.Sprintf(title, "settled"))
+			inbox.want(t, fmt.Sprintf(title, "resolved"))
 		})
 	})
 }
@@ -269,12 +269,12 @@ func TestHostileReview(t *testing.T) {
 	if got := inbox.written(1); len(got) != 1 || len([]rune(got[0])) > 10_000+len("coo on TASK-3: ") {
 		t.Errorf("%d comments of together %d bytes", len(got), len(strings.Join(got, "")))
 	}
-	for _, matter := range inbox.last {
+	for _, matter := range inbox.items(t) {
 		if n := len([]rune(matter.Title)); n > 200 || len([]rune(matter.Detail)) > 4000 || strings.ContainsAny(matter.Title, "\x1b\u202e\n") || strings.ContainsAny(matter.Detail, "\x00\x07") {
 			t.Errorf("%+v", matter)
 		}
 	}
-	if len(inbox.last) != 1 || len(m.Escalations) != 1 {
+	if len(inbox.items(t)) != 1 || len(m.Escalations) != 1 {
 		t.Errorf("%+v", m.Escalations)
 	}
 }

@@ -53,6 +53,7 @@ type Service struct {
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
+	Inbox   *inbox.Service
 	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
 	Redact func(text string) string
 
@@ -68,11 +69,6 @@ type Service struct {
 	// Comment adds an agent's comment to a task. It returns false if the task does
 	// not exist or cannot be commented on.
 	Comment func(ctx context.Context, tx *db.Tx, taskKey, text, author string) (made bool, err error)
-	// Raise adds an item to the inbox. Resolve resolves the item with the given cause and
-	// stores the reason in it. Both run in the caller's transaction. If both are nil,
-	// there is no inbox.
-	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// RecordUsage, if not nil, records the usage of a run in the same transaction that
 	// stores the end of the run. It may be called more than once for the same run.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
@@ -267,7 +263,7 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 		if err := remove(ctx, tx, id); err != nil {
 			return err
 		}
-		if err := s.resolve(ctx, tx, m.failedCause(), "The standup was deleted."); err != nil {
+		if err := s.Inbox.ResolveCause(ctx, tx, m.failedCause(), "The standup was deleted."); err != nil {
 			return err
 		}
 		if err := record(ctx, tx, s.Now(), "standup.deleted", m, nil); err != nil {

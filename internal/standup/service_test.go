@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/ask"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -44,7 +45,6 @@ type office struct {
 	runtime *faults.Runtime
 	client  *gateway.Client
 	log     *slog.Logger
-	inbox   fakeInbox
 
 	mu      sync.Mutex
 	members []standup.Member
@@ -119,7 +119,7 @@ func (o *office) service(d *db.DB) *standup.Service {
 		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
 		Timetable: o.client, OwnURL: func() string { return "http://127.0.0.1:3000" }, StartGrace: 15 * time.Minute,
-		Raise: o.inbox.raise, Resolve: o.inbox.settle,
+		Inbox: &inbox.Service{DB: d, Now: o.now},
 	}
 	s.Jobs.Poll = 20 * time.Millisecond
 	s.Stops = &ask.Stopper{Jobs: s.Jobs, Runtime: o.client, Log: o.log, Patience: patience}

@@ -166,8 +166,8 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 		if err := dropGrams(ctx, tx, t.number); err != nil {
 			return Task{}, nil, err
 		}
-		if t.inReview() && s.Resolve != nil {
-			if err := s.Resolve(ctx, tx, reviewCause+t.ID, actor.From(ctx).Name+" deleted it."); err != nil {
+		if t.inReview() {
+			if err := s.Inbox.ResolveCause(ctx, tx, reviewCause+t.ID, actor.From(ctx).Name+" deleted it."); err != nil {
 				return Task{}, nil, err
 			}
 		}

@@ -34,9 +34,6 @@ func (s *Service) WatchBlocked(ctx context.Context) error {
 // watch raises the inbox items that the function due returns, and resolves those whose causes have
 // ended. Each call of due or ended returns at most 100 items.
 func (s *Service) watch(ctx context.Context, due func(context.Context, db.Queryer, time.Time) ([]inbox.NewItem, error), ended func(context.Context, db.Queryer) ([]endedCause, error)) error {
-	if s.Raise == nil || s.Resolve == nil {
-		return nil
-	}
 	now := s.Now()
 	items, err := due(ctx, s.DB, now)
 	if err != nil {
@@ -57,12 +54,12 @@ func (s *Service) watch(ctx context.Context, due func(context.Context, db.Querye
 			return err
 		}
 		for _, m := range items {
-			if err := s.Raise(ctx, tx, m); err != nil {
+			if err := s.Inbox.Raise(ctx, tx, m); err != nil {
 				return err
 			}
 		}
 		for _, e := range over {
-			if err := s.Resolve(ctx, tx, e.cause, e.why); err != nil {
+			if err := s.Inbox.ResolveCause(ctx, tx, e.cause, e.why); err != nil {
 				return err
 			}
 		}

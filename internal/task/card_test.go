@@ -225,7 +225,7 @@ func TestCardsAreTrue(t *testing.T) {
 			t.Logf("seed %d", seed)
 			d := &operations{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Now().UTC().Truncate(time.Second)}
 			now := func() time.Time { return d.at }
-			d.on = []*Service{{DB: one, Now: now}, {DB: two, Now: now}, {DB: one, Now: now}}
+			d.on = []*Service{serviceAt(one, now), serviceAt(two, now), serviceAt(one, now)}
 			for _, name := range []string{"ada", "coo"} {
 				d.users = append(d.users, makeUser(t, one, name, map[string]actor.Role{"ada": actor.Admin, "coo": actor.Agent}[name], true))
 			}

@@ -87,7 +87,7 @@ func codeOf(err error) string {
 }
 
 // live returns a board on the real clock, which PostgreSQL's leases use.
-func live(d *db.DB) *Service { return &Service{DB: d, Now: clock.Now} }
+func live(d *db.DB) *Service { return serviceAt(d, clock.Now) }
 
 // expire makes the claim of a task expire now.
 func expire(t testing.TB, d *db.DB, key string) {

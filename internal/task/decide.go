@@ -114,18 +114,10 @@ func (s *Service) commentAndChange(ctx context.Context, tx *db.Tx, ref, text str
 // standups. If the decision does not unblock the task, it only acknowledges the items.
 func (s *Service) answerBlockage(ctx context.Context, tx *db.Tx, t Task, text string, unblock bool) error {
 	if !unblock {
-		if s.AckAbout == nil {
-			return nil
-		}
-		return s.AckAbout(ctx, tx, t.ID, blockage()...)
+		return s.Inbox.AckAbout(ctx, tx, t.ID, blockage()...)
 	}
-	if s.ResolveAbout != nil {
-		if err := s.ResolveAbout(ctx, tx, t.ID, text, blockage()...); err != nil {
-			return err
-		}
-	}
-	if s.EndBlockers == nil {
-		return nil
+	if err := s.Inbox.ResolveAbout(ctx, tx, t.ID, text, blockage()...); err != nil || s.EndBlockers == nil {
+		return err
 	}
 	return s.EndBlockers(ctx, tx, t.Key, text)
 }

@@ -15,7 +15,7 @@ import (
 func TestDueDayInFilters(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s := &Service{DB: d, Now: clock.Now}
+		s := serviceAt(d, clock.Now)
 		for _, title := range []string{"2026-12-09", "2026-12-10", "2026-12-11"} {
 			day, _ := time.Parse(time.DateOnly, title)
 			if _, err := s.Create(asService(t), New{Title: title, DueAt: new(clock.DueDay(day))}); err != nil {

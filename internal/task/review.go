@@ -110,12 +110,12 @@ func (t Task) inReview() bool { return t.Status == Review && t.ArchivedAt == nil
 // when the task enters review, updates its texts, and resolves it when the task leaves review. The
 // item belongs to Wardroom: if the move is undone, the item returns.
 func (s *Service) trackReview(ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any) error {
-	if s.Raise == nil || s.Resolve == nil || !old.inReview() && !t.inReview() {
+	if !old.inReview() && !t.inReview() {
 		return nil
 	}
 	by := actor.From(ctx).Name
 	if !t.inReview() {
-		return s.Resolve(ctx, tx, reviewCause+t.ID, by+" "+leftReview(kind, t)+".")
+		return s.Inbox.ResolveCause(ctx, tx, reviewCause+t.ID, by+" "+leftReview(kind, t)+".")
 	}
 	text, reported := data["text"].(string)
 	if old.inReview() && old.Title == t.Title && old.MovedAt.Equal(t.MovedAt.Time) && !reported {
@@ -128,7 +128,7 @@ func (s *Service) trackReview(ctx context.Context, tx *db.Tx, old, t Task, kind 
 			return fmt.Errorf("read the last report on %s: %w", t.Key, err)
 		}
 	}
-	return s.Raise(ctx, tx, t.reviewItem(said, s.Now()))
+	return s.Inbox.Raise(ctx, tx, t.reviewItem(said, s.Now()))
 }
 
 // leftReview says how a task left review with an event of the given kind.

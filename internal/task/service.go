@@ -18,8 +18,9 @@ import (
 // Service implements the board's operations. It must not be copied after first
 // use.
 type Service struct {
-	DB  *db.DB
-	Now func() time.Time
+	DB    *db.DB
+	Now   func() time.Time
+	Inbox *inbox.Service
 	// Zone is the time zone in which a due day ends. Default: UTC.
 	Zone *time.Location
 	// Redact, if set, replaces the secrets in the texts of agents.
@@ -29,14 +30,6 @@ type Service struct {
 	// active dispatch is archived, and before any task that was ever dispatched is deleted. In the
 	// second case, gone is true.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
-	// Raise and Resolve, if set, raise and resolve the inbox items for tasks that stay blocked, and for
-	// those in review.
-	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// ResolveAbout and AckAbout, if set, resolve or acknowledge the unresolved inbox items of the
-	// given kinds about a task, on behalf of the actor in ctx.
-	ResolveAbout func(ctx context.Context, tx *db.Tx, taskID, note string, kinds ...inbox.Kind) error
-	AckAbout     func(ctx context.Context, tx *db.Tx, taskID string, kinds ...inbox.Kind) error
 	// EndBlockers, if set, ends the standups' blockers that name a task, because a person has
 	// decided what to do about it, with the text of the decision.
 	EndBlockers func(ctx context.Context, tx *db.Tx, key, text string) error

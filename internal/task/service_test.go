@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/event"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -24,12 +25,17 @@ import (
 )
 
 func newService(d *db.DB) *Service {
-	return &Service{DB: d, Now: func() time.Time { return monday }}
+	return serviceAt(d, func() time.Time { return monday })
+}
+
+// serviceAt returns a board with a clock.
+func serviceAt(d *db.DB, now func() time.Time) *Service {
+	return &Service{DB: d, Now: now, Inbox: &inbox.Service{DB: d, Now: now}}
 }
 
 // at returns the same board at another time.
 func (s *Service) at(now time.Time) *Service {
-	return &Service{DB: s.DB, Now: func() time.Time { return now }}
+	return serviceAt(s.DB, func() time.Time { return now })
 }
 
 // makeUser adds an account with the email name@example.com. An agent's ID is

@@ -35,9 +35,7 @@ type Files struct {
 	DB      *db.DB
 	Runtime Workspaces
 	Now     func() time.Time
-	// Raise and Resolve are as in Service.
-	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
+	Inbox   *inbox.Service
 }
 
 // Check compares the agents' files with the inbox. While the gateway cannot be asked, it does nothing, so
@@ -54,7 +52,7 @@ func (s *Files) Check(ctx context.Context) error {
 		for _, cause := range slices.Sorted(maps.Keys(found)) {
 			reported, err := fileReported(ctx, tx, found[cause])
 			if err == nil && !reported {
-				err = s.Raise(ctx, tx, found[cause])
+				err = s.Inbox.Raise(ctx, tx, found[cause])
 			}
 			if err != nil {
 				return err
@@ -138,7 +136,7 @@ func (s *Files) resolveOthers(ctx context.Context, tx *db.Tx, found map[string]i
 	open, err := db.All(rows, err, func(r db.Row) (cause string, err error) { return cause, r.Scan(&cause) })
 	for _, cause := range open {
 		if _, still := found[cause]; !still && err == nil {
-			err = s.Resolve(ctx, tx, cause, "The file is shorter than its limit, or no longer there.")
+			err = s.Inbox.ResolveCause(ctx, tx, cause, "The file is shorter than its limit, or no longer there.")
 		}
 	}
 	return err

@@ -2,14 +2,12 @@ package trouble
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 )
@@ -43,25 +41,17 @@ func TestAgentFiles(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w, is := newWorld(t, d), &workspaces{}
-		s := &Files{DB: d, Runtime: is, Now: w.clock, Raise: w.raise, Resolve: w.settle}
+		s := &Files{DB: d, Runtime: is, Now: w.clock, Inbox: w.box}
 		check := func(name, memory string, want ...string) {
 			t.Helper()
 			is.memory = memory
+			w.move(time.Minute)
 			for range 2 {
 				if err := s.Check(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
-			rows, err := d.Query(t.Context(), `SELECT title, severity, state, count FROM inbox_items`)
-			got, err := db.All(rows, err, func(r db.Row) (line string, err error) {
-				var title, severity, state string
-				var count int
-				err = r.Scan(&title, &severity, &state, &count)
-				return fmt.Sprintf("%s, %s, %s, %d", title, severity, state, count), err
-			})
-			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
-				t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
-			}
+			wantItems(t, d, name, want...)
 		}
 		check("short", strings.Repeat("a", 89))
 		check("as many bytes, but fewer characters", strings.Repeat("漢", 40))
@@ -71,7 +61,7 @@ func TestAgentFiles(t *testing.T) {
 		is.err = nil
 		check("shorter", "a", "CTO's MEMORY.md is at 90% of its limit, medium, resolved, 1")
 		check("long again", strings.Repeat("a", 95), "CTO's MEMORY.md is at 95% of its limit, medium, open, 2")
-		w.person("agent_file", "resolved")
+		w.person(inbox.AgentFile, inbox.Resolved)
 		check("a person has resolved it", strings.Repeat("a", 96), "CTO's MEMORY.md is at 95% of its limit, medium, resolved, 2")
 		reads := is.reads
 		check("too long", strings.Repeat("a", 301), "CTO's MEMORY.md is too long, high, open, 3")

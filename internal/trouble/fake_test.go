@@ -2,21 +2,21 @@ package trouble
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
-	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/page"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,10 +31,10 @@ const secret = "token=hunter2"
 
 // world is an inbox, a manual clock and any number of processes.
 type world struct {
-	t     *testing.T
-	d     *db.DB
-	all   []*process
-	fault error // returned by the inbox
+	t   *testing.T
+	d   *db.DB
+	box *inbox.Service
+	all []*process
 
 	mu  sync.Mutex
 	now time.Time
@@ -49,13 +49,17 @@ type process struct {
 	is gateway.Status
 }
 
-func newWorld(t *testing.T, d *db.DB) *world { return &world{t: t, d: d, now: night} }
+func newWorld(t *testing.T, d *db.DB) *world {
+	w := &world{t: t, d: d, now: night}
+	w.box = &inbox.Service{DB: d, Now: w.clock}
+	return w
+}
 
 // starts starts a process whose connection is in the given state.
 func (w *world) starts(state gateway.State) *process {
 	p := &process{w: w}
 	p.Service = &Service{
-		DB: w.d, Gateway: p, Log: slog.New(slog.DiscardHandler), Now: w.clock, Every: time.Millisecond, Raise: w.raise, Resolve: w.settle,
+		DB: w.d, Gateway: p, Log: slog.New(slog.DiscardHandler), Now: w.clock, Every: time.Millisecond, Inbox: w.box,
 	}
 	w.all = append(w.all, p)
 	p.turns(state)
@@ -80,7 +84,7 @@ func (w *world) passes(d time.Duration) {
 	for end := w.clock().Add(d); w.clock().Before(end); {
 		w.move(min(every, end.Sub(w.clock())))
 		for _, p := range w.all {
-			if err := p.Check(w.t.Context()); err != nil && !errors.Is(err, w.fault) {
+			if err := p.Check(w.t.Context()); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -114,52 +118,45 @@ func (p *process) Watch(ctx context.Context, tell func(gateway.Status)) {
 	<-ctx.Done()
 }
 
-// raise mimics the inbox's rules that this package relies on.
-func (w *world) raise(ctx context.Context, tx *db.Tx, m inbox.NewItem) error {
-	if w.fault != nil {
-		return w.fault
-	}
-	_, err := tx.Exec(ctx, `
-		INSERT INTO inbox_items (id, cause, kind, severity, urgency, title, detail, subject_kind, subject_id, subject_name, count, first_at, last_at, state, version)
-		VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, 1, ?, ?, 'open', 1)
-		ON CONFLICT (cause) DO UPDATE SET count = inbox_items.count + 1, severity = excluded.severity, title = excluded.title, detail = excluded.detail, last_at = excluded.last_at,
-			state = CASE WHEN inbox_items.state = 'resolved' THEN 'open' ELSE inbox_items.state END, resolved_at = NULL, resolution = NULL`,
-		db.NewID(), m.Cause, m.Kind, m.Severity, m.Title, m.Detail, m.Subject.Kind, m.Subject.ID, m.Subject.Name, m.At, m.At)
-	return err
-}
-
-func (w *world) settle(ctx context.Context, tx *db.Tx, cause, why string) error {
-	_, err := tx.Exec(ctx, `UPDATE inbox_items SET state = 'resolved', resolved_at = ?, resolver_id = ?, resolution = ? WHERE cause = ? AND state <> 'resolved'`,
-		clock.At(w.clock()), actor.System.ID, why, cause)
-	return err
-}
-
-// person sets the state of an item, as a user would.
-func (w *world) person(kind, state string) {
+// person brings the items of a kind into a state, as a user would.
+func (w *world) person(kind inbox.Kind, state inbox.State) {
 	w.t.Helper()
-	err := w.d.Tx(w.t.Context(), func(tx *db.Tx) error {
-		var ended *clock.Time
-		if state == "resolved" {
-			ended = clock.Ptr(w.clock())
+	ctx := actor.With(w.t.Context(), actor.Actor{ID: "ada", Name: "Ada", Role: actor.Owner})
+	f := inbox.Filter{States: inbox.States(), Kinds: []inbox.Kind{kind}}
+	part, err := w.box.List(ctx, f, page.Want{Query: page.Query{Limit: 10}})
+	for _, i := range part.Rows {
+		_, err = w.box.Reopen(ctx, i.ID, nil)
+		switch {
+		case err != nil:
+		case state == inbox.Acked:
+			_, err = w.box.Ack(ctx, i.ID, nil)
+		case state == inbox.Snoozed:
+			_, err = w.box.Snooze(ctx, i.ID, w.clock().AddDate(0, 0, 1), nil)
+		case state == inbox.Resolved:
+			_, err = w.box.Resolve(ctx, i.ID, "by hand", nil)
 		}
-		_, err := tx.Exec(w.t.Context(), `UPDATE inbox_items SET state = ?, resolved_at = ?, resolver_id = ?, resolution = ? WHERE kind = ?`, state, ended, "ada", "by hand", kind)
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
+	}
+	if err != nil || len(part.Rows) == 0 {
+		w.t.Fatalf("%d items, %v", len(part.Rows), err)
+	}
+}
+
+// wantItems compares the items of the inbox, such as "The gateway is too slow, high, open, 1".
+func wantItems(t *testing.T, d *db.DB, when any, want ...string) {
+	t.Helper()
+	rows, err := d.Query(t.Context(), `
+		SELECT title || ', ' || severity || ', ' || state || ', ' || count FROM inbox_items ORDER BY title`)
+	got, err := db.All(rows, err, func(r db.Row) (line string, err error) { return line, r.Scan(&line) })
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("%v: %v (-want +got):\n%s", when, err, diff)
 	}
 }
 
 // items returns the inbox items, such as "gateway_trouble open x1".
 func (w *world) items() string {
 	w.t.Helper()
-	rows, err := w.d.Query(w.t.Context(), `SELECT kind, state, count FROM inbox_items ORDER BY kind`)
-	all, err := db.All(rows, err, func(r db.Row) (text string, err error) {
-		var kind, state string
-		var count int
-		err = r.Scan(&kind, &state, &count)
-		return fmt.Sprintf("%s %s x%d", kind, state, count), err
-	})
+	rows, err := w.d.Query(w.t.Context(), `SELECT kind || ' ' || state || ' x' || count FROM inbox_items ORDER BY kind`)
+	all, err := db.All(rows, err, func(r db.Row) (text string, err error) { return text, r.Scan(&text) })
 	if err != nil {
 		w.t.Fatal(err)
 	}

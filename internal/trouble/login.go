@@ -36,9 +36,7 @@ type Logins struct {
 	DB      *db.DB
 	Runtime Runtime
 	Now     func() time.Time
-	// Raise and Resolve are as in Service.
-	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
+	Inbox   *inbox.Service
 }
 
 // loginTrouble is a login that agents need and that needs a person.
@@ -70,7 +68,7 @@ func (s *Logins) Check(ctx context.Context) error {
 				return err
 			}
 			if !known {
-				if err := s.Raise(ctx, tx, item); err != nil {
+				if err := s.Inbox.Raise(ctx, tx, item); err != nil {
 					return err
 				}
 			}
@@ -178,7 +176,7 @@ func (s *Logins) resolveOthers(ctx context.Context, tx *db.Tx, found map[string]
 	open, err := db.All(rows, err, func(r db.Row) (cause string, err error) { return cause, r.Scan(&cause) })
 	for _, cause := range open {
 		if found[cause] == nil && err == nil {
-			err = s.Resolve(ctx, tx, cause, "The login was renewed, or no agent needs it anymore.")
+			err = s.Inbox.ResolveCause(ctx, tx, cause, "The login was renewed, or no agent needs it anymore.")
 		}
 	}
 	return err

@@ -2,7 +2,6 @@ package trouble
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -43,62 +42,40 @@ func ends(after time.Duration, state string) gateway.Login {
 func TestLoginEnds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		now := night
-		box := &inbox.Service{DB: d, Now: func() time.Time { return now }}
+		w := newWorld(t, d)
 		r := &logins{of: map[string]gateway.Login{"cto": ends(80*time.Hour, "ok"), "cpo": ends(80*time.Hour, "ok")}}
-		s := &Logins{DB: d, Runtime: r, Now: box.Now, Raise: box.Raise, Resolve: box.ResolveCause}
+		s := &Logins{DB: d, Runtime: r, Now: w.clock, Inbox: w.box}
 		want := func(after time.Duration, items ...string) {
 			t.Helper()
-			now = night.Add(after)
+			w.move(night.Add(after).Sub(w.clock()))
 			if err := s.Check(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := d.Query(t.Context(), `SELECT title, severity, state, count FROM inbox_items WHERE kind = ? ORDER BY first_at`, inbox.LoginEnding)
-			all, err := db.All(rows, err, func(r db.Row) (text string, err error) {
-				var title, severity, state string
-				var count int
-				err = r.Scan(&title, &severity, &state, &count)
-				return fmt.Sprintf("%s, %s %s x%d", title, severity, state, count), err
-			})
-			if got := strings.Join(all, "; "); err != nil || got != strings.Join(items, "; ") {
-				t.Errorf("after %s: %q %v, want %q", after, got, err, items)
-			}
+			wantItems(t, d, after, items...)
 		}
-		const soon = "The login to Claude ends at 2026-11-19 11:00 UTC, medium "
+		const soon = "The login to Claude ends at 2026-11-19 11:00 UTC, medium, "
 		want(7 * time.Hour)
-		want(8*time.Hour, soon+"open x1")
-		want(9*time.Hour, soon+"open x1")
+		want(8*time.Hour, soon+"open, 1")
+		want(9*time.Hour, soon+"open, 1")
 		var detail string
 		if err := d.QueryRow(t.Context(), `SELECT detail FROM inbox_items`).Scan(&detail); err != nil || !strings.Contains(detail, ": CTO, Pia. Their scheduled jobs would fail: “Nightly”.") {
 			t.Errorf("%q %v", detail, err)
 		}
-		byPerson(t, d)
-		want(10*time.Hour, soon+"resolved x1")
-		const over = "The login to Claude has ended, high "
-		want(80*time.Hour, over+"open x2")
+		w.person(inbox.LoginEnding, inbox.Resolved)
+		want(10*time.Hour, soon+"resolved, 1")
+		const over = "The login to Claude has ended, high, "
+		want(80*time.Hour, over+"open, 2")
 		r.down = gateway.ErrUnreachable
 		r.of = nil
-		want(81*time.Hour, over+"open x2")
+		want(81*time.Hour, over+"open, 2")
 		r.down = nil
 		r.of = map[string]gateway.Login{"cto": ends(999*time.Hour, "ok"), "cpo": {Provider: "anthropic", Name: "Claude", State: "static"}}
-		want(82*time.Hour, over+"resolved x2")
+		want(82*time.Hour, over+"resolved, 2")
 		r.of["cpo"] = gateway.Login{Provider: "anthropic", Name: "Claude", State: "missing"}
-		want(83*time.Hour, over+"resolved x2", "There is no login to Claude, high open x1")
+		want(83*time.Hour, over+"resolved, 2", "There is no login to Claude, high, open, 1")
 		r.of["cpo"] = gateway.Login{Provider: "anthropic", Name: "Claude", State: "expiring"}
-		want(84*time.Hour, over+"resolved x2", "There is no login to Claude, high open x1")
+		want(84*time.Hour, over+"resolved, 2", "There is no login to Claude, high, open, 1")
 	})
-}
-
-// byPerson resolves all items as a person.
-func byPerson(t *testing.T, d *db.DB) {
-	t.Helper()
-	err := d.Tx(t.Context(), func(tx *db.Tx) error {
-		_, err := tx.Exec(t.Context(), `UPDATE inbox_items SET state = 'resolved', resolved_at = ?, resolver_id = ?, resolver_name = 'Ann', resolution = ''`, clock.At(night), "u1")
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A refusal of the gateway must not pass for healthy logins; without a gateway nothing is checked.

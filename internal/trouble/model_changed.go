@@ -43,13 +43,13 @@ type Models struct {
 	Runtime ModelConfig
 	Log     *slog.Logger
 	Now     func() time.Time
+	Inbox   *inbox.Service
 	// Held reports whether the agent is held. Its configured model then stands for the hold.
 	Held func(ctx context.Context, agentID string) (bool, error)
 	// Estimate returns what a model call would cost with a model, or nil without a price.
 	Estimate func(ctx context.Context, provider, model string, used gateway.Usage) (*money.Nano, error)
 	// AgentName returns an agent's name for the titles of the items.
 	AgentName func(ctx context.Context, q db.Queryer, id string) string
-	Raise     func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 
 	wake       mirror.Signal
 	configured map[string]gateway.ConfiguredModels // only Run's goroutine uses it
@@ -150,7 +150,7 @@ func (s *Models) check(ctx context.Context, c modelCall) error {
 			if known, err := s.reported(ctx, tx, m.Cause); err != nil || known {
 				return err
 			}
-			return s.Raise(ctx, tx, m)
+			return s.Inbox.Raise(ctx, tx, m)
 		})
 	}
 	return nil

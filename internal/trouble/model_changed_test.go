@@ -3,12 +3,9 @@ package trouble
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
@@ -43,12 +40,10 @@ func (*modelConfig) Job(_ context.Context, id string) (gateway.Job, error) {
 func TestModelChanged(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		now, held := night, false
-		clock := func() time.Time { return now }
-		box := &inbox.Service{DB: d, Now: clock}
+		w, held := newWorld(t, d), false
 		is := &modelConfig{cto: gateway.ConfiguredModels{Primary: "p/own", Fallbacks: []string{"p/spare", "p/dear"}, Others: []string{"p/beat"}}}
 		s := &Models{
-			DB: d, Runtime: is, Now: clock, Raise: box.Raise,
+			DB: d, Runtime: is, Now: w.clock, Inbox: w.box,
 			AgentName: func(_ context.Context, _ db.Queryer, id string) string { return "the " + id },
 			Held:      func(context.Context, string) (bool, error) { return held, nil },
 			Estimate: func(_ context.Context, _, model string, _ gateway.Usage) (*money.Nano, error) {
@@ -71,19 +66,7 @@ func TestModelChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := func(name string, items ...string) {
-			t.Helper()
-			rows, err := d.Query(t.Context(), `SELECT title, severity, state, count FROM inbox_items ORDER BY title`)
-			got, err := db.All(rows, err, func(r db.Row) (line string, err error) {
-				var title, severity, state string
-				var count int
-				err = r.Scan(&title, &severity, &state, &count)
-				return fmt.Sprintf("%s, %s, %s, %d", title, severity, state, count), err
-			})
-			if diff := cmp.Diff(items, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
-				t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
-			}
-		}
+		want := func(name string, items ...string) { t.Helper(); wantItems(t, d, name, items...) }
 		const main = "agent:cto:main"
 		for _, model := range []string{"own", "spare", "beat"} {
 			call(main, model, 5)
@@ -107,16 +90,12 @@ func TestModelChanged(t *testing.T) {
 		other := "the cto uses p/night instead of p/own, medium, open, 1"
 		want("the model of another job", dear, other)
 
-		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
-			_, err := tx.Exec(t.Context(), `UPDATE inbox_items SET state = 'resolved', resolved_at = ?, resolver_id = 'owner', resolution = '' WHERE severity = 'high'`, now)
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		now = now.Add(23 * time.Hour)
+		w.person(inbox.ModelChanged, inbox.Resolved)
+		other = strings.Replace(other, "open", "resolved", 1)
+		w.move(23 * time.Hour)
 		call(main, "dear", 5)
 		want("resolved today", "the cto uses p/dear instead of p/own, high, resolved, 1", other)
-		now = now.Add(2 * time.Hour)
+		w.move(2 * time.Hour)
 		call(main, "dear", 5)
 		want("a day later", "the cto uses p/dear instead of p/own, high, open, 2", other)
 

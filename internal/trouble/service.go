@@ -36,10 +36,8 @@ type Service struct {
 	Gateway Gateway
 	Log     *slog.Logger
 	Now     func() time.Time
+	Inbox   *inbox.Service
 	Every   time.Duration // interval of the checks
-	// Raise adds an item to the inbox. Resolve resolves the item with the given cause.
-	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
-	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
 	mu      sync.Mutex
 	current condition
@@ -129,7 +127,7 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, is condition) error {
 	if raised, err := alreadyRaised(ctx, tx, is, s.Now()); err != nil || raised {
 		return err
 	}
-	return s.Raise(ctx, tx, is.inboxItem())
+	return s.Inbox.Raise(ctx, tx, is.inboxItem())
 }
 
 // alreadyRaised reports whether the inbox already has an item for this condition. An item
@@ -151,7 +149,7 @@ func (s *Service) resolve(ctx context.Context, tx *db.Tx, is condition) error {
 		why = "No gateway is configured anymore."
 	}
 	for _, kind := range []string{unusable, pending} {
-		if err := s.Resolve(ctx, tx, cause(kind), why); err != nil {
+		if err := s.Inbox.ResolveCause(ctx, tx, cause(kind), why); err != nil {
 			return err
 		}
 	}

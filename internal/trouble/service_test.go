@@ -2,13 +2,13 @@ package trouble
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -152,24 +152,24 @@ func TestPeopleAreHeard(t *testing.T) {
 		late := w.starts(gateway.Unreachable) // another process, a minute later
 		w.passes(unusableGrace - time.Minute)
 		w.want("gateway_trouble open x1")
-		w.person(unusable, "resolved")
+		w.person(inbox.GatewayTrouble, inbox.Resolved)
 		w.passes(lasting)
 		w.want("gateway_trouble resolved x1")
-		for _, state := range []string{"acked", "snoozed", "resolved"} {
-			w.person(unusable, state)
+		for _, state := range []inbox.State{inbox.Acked, inbox.Snoozed, inbox.Resolved} {
+			w.person(inbox.GatewayTrouble, state)
 			p.turns(gateway.Untrusted)
 			w.passes(lasting)
 			p.turns(gateway.Unreachable)
 			w.passes(lasting)
-			w.want("gateway_trouble " + state + " x1")
+			w.want("gateway_trouble " + string(state) + " x1")
 		}
 		p.turns(gateway.Connected)
 		late.turns(gateway.Connected)
 		w.passes(lasting)
-		w.person(unusable, "open") // a person reopened it
+		w.person(inbox.GatewayTrouble, inbox.Open) // a person reopened it
 		w.passes(lasting)
 		w.want("gateway_trouble open x1")
-		w.person(unusable, "resolved")
+		w.person(inbox.GatewayTrouble, inbox.Resolved)
 		w.passes(moment)
 		p.turns(gateway.Unreachable)
 		w.passes(lasting)
@@ -251,11 +251,14 @@ func TestPairing(t *testing.T) {
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.New(t))
-	w.starts(gateway.Unreachable)
-	w.fault = errors.New("the disk is full")
-	w.passes(unusableGrace)
+	p := w.starts(gateway.Unreachable)
+	show := dbtest.Hide(t, w.d, "inbox_items")
+	w.move(unusableGrace)
+	if err := p.Check(t.Context()); err == nil {
+		t.Error("an item that was not raised was not noticed")
+	}
+	show()
 	w.want("")
-	w.fault = nil
 	w.passes(every)
 	w.want("gateway_trouble open x1")
 }

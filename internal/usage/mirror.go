@@ -49,7 +49,7 @@ func (s *Service) Follow(ctx context.Context) error {
 }
 
 // Run reads transcripts and adds their usage to the ledger until ctx ends. Only one process at a
-// time does this, but Changed and Publish are called in every process. Run returns nil after its
+// time does this, but Changed is called, and live streams are told, in every process. Run returns nil after its
 // goroutines have ended.
 func (s *Service) Run(ctx context.Context) error {
 	var work sync.WaitGroup
@@ -92,8 +92,8 @@ func (s *Service) publishGrowth(ctx context.Context, changed *mirror.Signal) {
 		case <-changed.C():
 		}
 		n, err := changeCount(ctx, s.DB)
-		if err == nil && n != last && last >= 0 && s.Publish != nil {
-			s.Publish(event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{clock.At(s.Now())}})
+		if err == nil && n != last && last >= 0 {
+			s.Events.Publish(event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{clock.At(s.Now())}})
 		}
 		if err == nil {
 			last = n

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
@@ -189,7 +190,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 func newScenario(d *db.DB) *scenario {
 	rt := &runtime{now: noon}
 	p := &scenario{runtime: rt}
-	p.Service = &Service{DB: d, Runtime: rt, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return rt.now }, Zone: time.UTC, Lists: &mirror.Sessions{}}
+	p.Service = &Service{DB: d, Runtime: rt, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return rt.now }, Zone: time.UTC, Lists: &mirror.Sessions{}, Events: &event.Service{DB: d}}
 	p.restart()
 	return p
 }

@@ -35,9 +35,9 @@ type Service struct {
 	// Patience is the timeout for one request to the runtime.
 	Patience time.Duration
 	Lists    *mirror.Sessions // the runtime's sessions and their totals
-	// Publish, if not nil, tells the live streams of every process whenever the ledger changes, at
-	// most once a second.
-	Publish func(...event.State)
+	// Events tells the live streams of every process whenever the ledger changes, at most once a
+	// second.
+	Events *event.Service
 	// Changed, if not nil, is called in every process after every change to the ledger, the prices,
 	// or the stored usage of runs in progress. It must not block.
 	Changed func()

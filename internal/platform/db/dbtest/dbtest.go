@@ -116,6 +116,22 @@ func Untouched(t testing.TB, engine db.Engine) string {
 	return Copy(t, "template1")
 }
 
+// Hide renames a table, so that everything that uses it fails until show is called.
+func Hide(t testing.TB, d *db.DB, table string) (show func()) {
+	t.Helper()
+	rename := func(from, to string) {
+		t.Helper()
+		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `ALTER TABLE `+from+` RENAME TO `+to)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename(table, "hidden_"+table)
+	return func() { t.Helper(); rename("hidden_"+table, table) }
+}
+
 // Open opens and migrates the database at the given URL or path. It closes the database when
 // the test ends.
 func Open(t testing.TB, url string) *db.DB {
