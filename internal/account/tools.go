@@ -26,6 +26,20 @@ func (s *Service) NoteTools(ctx context.Context, now bool) error {
 	return nil
 }
 
+// ToolServer returns the name of an agent's tool server in the gateway's configuration. It begins the
+// names of the agent's tools.
+func ToolServer(agentID string) string { return "wr-" + agentID }
+
+// ToolPrefix returns how the names of an agent's tools begin, or an empty string if the agent has not
+// called its tools with a key that is still usable.
+func (s *Service) ToolPrefix(ctx context.Context, q db.Queryer, agentID string) (string, error) {
+	uses, err := s.ToolUses(ctx, q)
+	if err != nil || uses[agentID] == nil {
+		return "", err
+	}
+	return ToolServer(agentID) + "__", nil
+}
+
 // ToolUses returns the agents that have a usable API key, and when each last called the tools with
 // one; nil if it never did.
 func (s *Service) ToolUses(ctx context.Context, q db.Queryer) (map[string]*clock.Time, error) {

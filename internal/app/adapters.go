@@ -16,7 +16,6 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/retention"
 	"wardroom/internal/schedule"
@@ -57,7 +56,7 @@ func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.RunUsage) er
 	r := usage.Run{
 		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,
 		Source: usage.Standup, StandupID: u.StandupID, StartedAt: u.StartedAt, EndedAt: u.EndedAt,
-		Parts: []usage.Part{usagePart(u.Usage)},
+		Parts: []usage.Part{usage.PartOf(u.Usage)},
 	}
 	_, err := a.Usage.Note(ctx, tx, r)
 	return err
@@ -85,19 +84,6 @@ func (a *App) taskLabels(ctx context.Context, q db.Queryer, keys []string) (map[
 // boardChanges returns when agents changed tasks since a time.
 func boardChanges(ctx context.Context, q db.Queryer, since time.Time) ([]time.Time, error) {
 	return event.TimesByAgents(ctx, q, "task", since)
-}
-
-// usagePart converts the usage that the runtime reported for a run to a usage.Part.
-func usagePart(u gateway.Usage) usage.Part {
-	p := usage.Part{
-		Provider: u.Provider, Model: u.Model, Estimated: u.Estimated,
-		Tokens: usage.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Other: u.Other},
-	}
-	if u.CostNanoUSD != nil {
-		cost := money.Nano(*u.CostNanoUSD)
-		p.Cost = &cost
-	}
-	return p
 }
 
 // urlForAgents returns the URL at which the runtime's agents can call the API. If the gateway's URL does not point to

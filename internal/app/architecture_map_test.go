@@ -12,41 +12,53 @@ var plumbing = []string{
 	"platform/limiter", "platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/vault", "platform/web",
 }
 
+// order lists the features so that each may import those before it, and none behind it. What a
+// feature needs of one behind it is a function field that app sets.
+var order = []string{
+	"event", "search", "account", "inbox", "settings", "pairing", "retention", "hold", "task", "usage", "trouble", "session",
+	"schedule", "archive", "receipt", "dispatch", "standup", "limit", "agent", "approval", "mcp",
+}
+
+// feature returns what a feature may import: the plumbing, the features before it in the order, and more.
+func feature(name string, more ...string) []string {
+	return slices.Concat(plumbing, order[:slices.Index(order, name)], more)
+}
+
 // mayImport lists the imports that each package may have. A package that is not listed
 // fails.
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "backup", "gateway", "platform/config", "schema"}, plumbing),
-	"app": slices.Concat([]string{
-		"web", "account", "agent", "approval", "archive", "ask", "dispatch", "event", "gateway", "gateway/demo", "hold", "inbox", "limit", "mcp", "mirror", "pairing", "platform/config", "receipt", "retention", "schedule", "schema", "search", "session", "settings", "standup", "task", "transcript", "trouble", "usage",
-	}, plumbing),
-	"archive": slices.Concat([]string{"gateway", "mirror", "search", "transcript"}, plumbing),
+	"app":          slices.Concat(order, []string{"web", "ask", "gateway", "gateway/demo", "mirror", "platform/config", "schema", "transcript"}, plumbing),
 
-	"account":        slices.Concat([]string{"event"}, plumbing),
-	"backup":         {"platform/db", "schema"}, // reads every feature's tables and writes none
-	"agent":          slices.Concat([]string{"event", "gateway"}, plumbing),
+	"account":   feature("account"),
+	"agent":     feature("agent", "gateway"),
+	"approval":  feature("approval", "gateway", "mirror"),
+	"archive":   feature("archive", "gateway", "mirror", "transcript"),
+	"dispatch":  feature("dispatch", "ask", "gateway"),
+	"event":     feature("event"),
+	"hold":      feature("hold", "gateway", "mirror"),
+	"inbox":     feature("inbox"),
+	"limit":     feature("limit"),
+	"mcp":       feature("mcp", "gateway"),
+	"pairing":   feature("pairing", "gateway"),
+	"receipt":   feature("receipt", "gateway", "transcript"),
+	"retention": feature("retention"),
+	"schedule":  feature("schedule", "gateway", "mirror"),
+	"search":    feature("search"),
+	"session":   feature("session", "gateway", "mirror", "transcript"),
+	"settings":  feature("settings", "gateway"),
+	"standup":   feature("standup", "ask", "gateway", "standup/answer"),
+	"task":      feature("task"),
+	"trouble":   feature("trouble", "gateway", "mirror"),
+	"usage":     feature("usage", "gateway", "mirror"),
+
+	// Parts that features share. They have no table and no route.
 	"ask":            {"gateway", "platform/db", "platform/job"},
-	"approval":       slices.Concat([]string{"event", "gateway", "inbox", "mirror"}, plumbing),
-	"dispatch":       slices.Concat([]string{"ask", "event", "gateway", "inbox"}, plumbing),
-	"event":          plumbing,
-	"hold":           slices.Concat([]string{"event", "gateway", "mirror"}, plumbing),
-	"inbox":          slices.Concat([]string{"event"}, plumbing),
-	"limit":          slices.Concat([]string{"event", "inbox"}, plumbing),
-	"mcp":            slices.Concat([]string{"approval", "event", "gateway", "inbox", "standup", "task"}, plumbing), // tools of agents over these features; only its tests import inbox
 	"mirror":         slices.Concat([]string{"gateway"}, plumbing),
-	"pairing":        slices.Concat([]string{"event", "gateway"}, plumbing),
-	"receipt":        slices.Concat([]string{"event", "gateway", "transcript"}, plumbing),
-	"retention":      slices.Concat([]string{"event"}, plumbing),
-	"schedule":       slices.Concat([]string{"event", "gateway", "inbox", "mirror"}, plumbing),
-	"search":         plumbing,
-	"session":        slices.Concat([]string{"event", "gateway", "inbox", "mirror", "transcript"}, plumbing),
-	"settings":       slices.Concat([]string{"event", "gateway"}, plumbing),
-	"standup":        slices.Concat([]string{"ask", "event", "gateway", "inbox", "search", "standup/answer"}, plumbing),
 	"standup/answer": {"platform/plaintext"},
-	"transcript":     {"gateway", "platform/clock", "platform/money"}, // shared by the sessions and their archive
-	"task":           slices.Concat([]string{"event", "inbox", "search"}, plumbing),
-	"trouble":        slices.Concat([]string{"event", "gateway", "inbox", "mirror"}, plumbing),
-	"usage":          slices.Concat([]string{"event", "gateway", "mirror"}, plumbing),
+	"transcript":     {"gateway", "platform/clock", "platform/money"},
 
+	"backup":       {"platform/db", "schema"}, // reads every feature's tables and writes none
 	"gateway":      {"platform/clock", "platform/fault", "platform/plaintext"},
 	"gateway/demo": {"gateway", "platform/cron"}, // its jobs run in a time zone
 	"schema":       {},
@@ -82,7 +94,7 @@ var mayImport = map[string][]string{
 }
 
 // features are the packages whose HTTP stays in http.go.
-var features = []string{"account", "agent", "approval", "archive", "dispatch", "event", "hold", "inbox", "limit", "mcp", "pairing", "receipt", "retention", "schedule", "search", "session", "settings", "standup", "standup/answer", "task", "trouble", "usage"}
+var features = append([]string{"standup/answer"}, order...)
 
 // owners names the package that writes each table. Any package may read any table.
 var owners = map[string]string{

@@ -11,23 +11,25 @@ import (
 	"testing/fstest"
 )
 
-// architecturePage returns docs/architecture.md with its picture drawn anew from the imports. It returns the page
-// unchanged if it has no picture, which TestPicture would report.
+// architecturePage returns docs/architecture.md with its picture drawn anew from the imports, and the paragraph
+// below it written anew from the order of the features.
 func architecturePage(t *testing.T) []byte {
 	page, err := os.ReadFile("../../docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, _ := bytes.Cut(page, []byte("```mermaid\n"))
-	_, after, found := bytes.Cut(rest, []byte("```\n"))
+	_, rest, _ = bytes.Cut(rest, []byte("```\n\n"))
+	_, after, found := bytes.Cut(rest, []byte("\n\n"))
 	if !found {
-		t.Fatal("docs/architecture.md has no picture: it needs a block of Mermaid")
+		t.Fatal("docs/architecture.md has no picture: it needs a block of Mermaid and a paragraph below it")
 	}
 	files, err := goFiles(ownTree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Concat(before, []byte("```mermaid\n"+picture(files)+"```\n"), after)
+	inOrder := "The features in their order: " + strings.Join(order, " < ") + ". Each may import those before it."
+	return slices.Concat(before, []byte("```mermaid\n"+picture(files)+"```\n\n"+inOrder+"\n\n"), after)
 }
 
 // picture returns a Mermaid flowchart of the packages below internal/ and which of them import which. It leaves out

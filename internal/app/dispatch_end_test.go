@@ -43,7 +43,7 @@ func TestDispatchEnds(t *testing.T) {
 		owner.dispatch(back.Key)
 		owner.becomes(back.Key, task.Started)
 		a := owner.send(http.MethodDelete, "/api/v1/tasks/"+back.Key+"/dispatch", nil).want(http.StatusOK)
-		if d := decode[dispatch.Dispatch](a); d.State != dispatch.Failed || d.Error.Code != dispatch.Cancelled {
+		if d := decode[dispatch.Dispatch](a); d.State != task.Failed || d.Error.Code != dispatch.Cancelled {
 			t.Errorf("withdrawn: %+v", d)
 		}
 		still()

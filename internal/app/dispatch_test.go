@@ -97,7 +97,7 @@ func TestDispatch(t *testing.T) {
 		body := map[string]any{"note": "By noon, please."}
 		a := owner.send(http.MethodPost, "/api/v1/tasks/"+waits.Key+"/dispatch", body, "Idempotency-Key", "k-1").want(http.StatusAccepted)
 		d := decode[dispatch.Dispatch](a)
-		if d.State != dispatch.Queued || d.AgentID != "cto" || d.SessionKey != "agent:cto:task:"+waits.Key || !strings.HasPrefix(d.RunID, "task-"+waits.Key+"-1-") {
+		if d.State != task.Queued || d.AgentID != "cto" || d.SessionKey != "agent:cto:task:"+waits.Key || !strings.HasPrefix(d.RunID, "task-"+waits.Key+"-1-") {
 			t.Errorf("dispatched: %+v", d)
 		}
 		q := <-told

@@ -5,7 +5,6 @@ import (
 
 	"wardroom/internal/hold"
 	"wardroom/internal/mcp"
-	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 )
 
@@ -36,10 +35,4 @@ func (a *App) toolUsers(ctx context.Context) ([]mcp.Agent, error) {
 		}
 	}
 	return out, err
-}
-
-// hasTools reports whether an agent has called the tools with a key that is still usable.
-func (a *App) hasTools(ctx context.Context, q db.Queryer, agentID string) (bool, error) {
-	uses, err := a.Accounts.ToolUses(ctx, q)
-	return uses[agentID] != nil, err
 }

@@ -22,17 +22,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/plaintext"
-)
-
-// State is the state of a dispatch.
-type State string
-
-// The states of a dispatch.
-const (
-	Queued  State = "queued"  // stored; the gateway has not accepted it yet
-	Started State = "started" // the gateway has accepted it
-	Ended   State = "ended"   // the run succeeded
-	Failed  State = "failed"
+	"wardroom/internal/task"
 )
 
 // Code is the reason why a dispatch failed.
@@ -62,17 +52,17 @@ var (
 
 // Dispatch is one attempt to have an agent work on a task.
 type Dispatch struct {
-	ID         string     `json:"id"`
-	Task       string     `json:"task" example:"TASK-12" doc:"The key of the task."`
-	State      State      `json:"state" enum:"queued,started,ended,failed" doc:"queued: waiting for the gateway to accept it. started: the agent is working. ended: the run succeeded; see the task's reports for the result. failed: see error."`
-	Since      clock.Time `json:"since" doc:"When this state began."`
-	AgentID    string     `json:"agent_id" example:"cto"`
-	RunID      string     `json:"run_id" example:"task-TASK-12-1-9f3a21bc"`
-	SessionKey string     `json:"session_key" example:"agent:cto:task:TASK-12"`
-	By         string     `json:"by" doc:"Name of the user or agent that dispatched the task."`
-	Waiting    *string    `json:"waiting" doc:"Why the dispatch is waiting; null unless it is queued and has to wait."`
-	Error      *Failure   `json:"error" doc:"Why the dispatch failed; null unless it failed."`
-	CreatedAt  clock.Time `json:"created_at"`
+	ID         string             `json:"id"`
+	Task       string             `json:"task" example:"TASK-12" doc:"The key of the task."`
+	State      task.DispatchState `json:"state" enum:"queued,started,ended,failed" doc:"queued: waiting for the gateway to accept it. started: the agent is working. ended: the run succeeded; see the task's reports for the result. failed: see error."`
+	Since      clock.Time         `json:"since" doc:"When this state began."`
+	AgentID    string             `json:"agent_id" example:"cto"`
+	RunID      string             `json:"run_id" example:"task-TASK-12-1-9f3a21bc"`
+	SessionKey string             `json:"session_key" example:"agent:cto:task:TASK-12"`
+	By         string             `json:"by" doc:"Name of the user or agent that dispatched the task."`
+	Waiting    *string            `json:"waiting" doc:"Why the dispatch is waiting; null unless it is queued and has to wait."`
+	Error      *Failure           `json:"error" doc:"Why the dispatch failed; null unless it failed."`
+	CreatedAt  clock.Time         `json:"created_at"`
 
 	taskID, userID string
 	first, number  int
@@ -91,40 +81,11 @@ type Failure struct {
 	Detail string `json:"detail" doc:"Explanation. It may contain text from the gateway, so treat it as untrusted."`
 }
 
-// Task is a task's content as it is sent to the agent.
-type Task struct {
-	ID, Key, Title, Description string
-	Status, Priority, Type      string
-	DueAt                       *clock.Time
-	Blocked                     string // the reason; empty if the task is not blocked
-	AgentID, UserID             string // the assigned agent and its account
-	Tools                       string // how the names of the agent's tools begin; empty if it has none
-	Depends                     []string
-	Criteria                    []string  // what must be true before the task is accepted
-	Checks                      []string  // commands that check the result
-	Comments                    []Comment // oldest first
-}
-
-// Comment is a comment on a task.
-type Comment struct {
-	At     time.Time
-	Author string
-	Text   string
-}
-
-// RunUsage is the token usage and cost of a dispatch's run, as the gateway reported them
-// when the run ended.
-type RunUsage struct {
-	RunID, AgentID, SessionKey, TaskKey string
-	StartedAt, EndedAt                  time.Time
-	Usage                               gateway.Usage
-}
-
 // Error implements error.
 func (f *Failure) Error() string { return string(f.Code) + ": " + f.Detail }
 
 // active reports whether the dispatch is queued or started.
-func (d *Dispatch) active() bool { return d.State == Queued || d.State == Started }
+func (d *Dispatch) active() bool { return d.State == task.Queued || d.State == task.Started }
 
 // runID returns the id of the n-th run for the task. It ends with part of the dispatch's
 // id, so that it is unique even if the gateway is also used with another database that has
@@ -140,6 +101,17 @@ func (d *Dispatch) orphan() ask.Orphan {
 		o.Former = append(o.Former, d.runID(n))
 	}
 	return o
+}
+
+// card returns the dispatch as its task shows it.
+func (d *Dispatch) card() task.Dispatch {
+	c := task.Dispatch{
+		State: d.State, Since: d.Since, AgentID: d.AgentID, RunID: d.RunID, SessionKey: d.SessionKey, By: d.By, Waiting: d.Waiting,
+	}
+	if d.Error != nil {
+		c.Error = &task.DispatchError{Code: string(d.Error.Code), Detail: d.Error.Detail}
+	}
+	return c
 }
 
 func (d *Dispatch) subject() event.Subject {
@@ -168,10 +140,10 @@ func (d *Dispatch) endTime(ended, now time.Time) time.Time {
 
 // end marks the dispatch as ended, or as failed if f is not nil.
 func (d *Dispatch) end(now time.Time, f *Failure) {
-	d.State, d.Since, d.endedAt, d.Waiting, d.Error = Ended, clock.At(now), clock.Ptr(now), nil, f
+	d.State, d.Since, d.endedAt, d.Waiting, d.Error = task.Ended, clock.At(now), clock.Ptr(now), nil, f
 	d.message = ""
 	if f != nil {
-		d.State = Failed
+		d.State = task.Failed
 	}
 }
 

@@ -3,24 +3,20 @@ package dispatch
 import (
 	"context"
 	"net/http"
-	"slices"
 
-	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
-	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/web"
 )
 
 // Mount adds the routes for dispatches.
 func (s *Service) Mount(api *web.API) {
-	refusals := slices.Concat([]*fault.Error{ErrAlreadyDispatched, gateway.ErrNotConfigured}, s.Refusals)
 	web.Post(api, "/tasks/{id}/dispatch", actor.DispatchTasks, "Dispatch a task to its agent", s.handleCreate,
-		web.Status(http.StatusAccepted), web.Once(), web.Fails(refusals...),
+		web.Status(http.StatusAccepted), web.Once(), web.Fails(Refusals()...),
 		web.Describe("Sends the task to its agent once, in a session of its own, as soon as the gateway and the agent are available. "+
 			"The task's `dispatch` and its history show the progress. A dispatch neither claims nor moves the task: the agent's reports do.\n\n"+
 			"If the task is reassigned before the agent starts, the dispatch fails; if the agent has started, it continues until it ends or is canceled."))
 	web.Delete(api, "/tasks/{id}/dispatch", actor.DispatchTasks, "Cancel the dispatch of a task", s.handleCancel, web.Status(http.StatusOK),
-		web.Fails(slices.Concat([]*fault.Error{ErrNotDispatched}, s.Refusals)...),
+		web.Fails(ErrNotDispatched), web.Fails(taskRefusals()...),
 		web.Describe("Stops the agent's run as soon as the gateway is reachable. The agent's work and reports are kept."))
 }
 

@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/task"
 )
 
 // runner carries out a dispatch. It runs in the replica that holds the dispatch's job, and
@@ -44,7 +45,7 @@ func (s *Service) run(ctx context.Context, h *job.Held) error {
 	c := &runner{Service: s, job: h, d: d, begun: s.Now()}
 	for {
 		r, err := ask.Once(ctx, c.Runtime, c.Now, c)
-		if err == nil && errors.Is(r.Rejected, gateway.ErrRefused) && c.d.State == Queued {
+		if err == nil && errors.Is(r.Rejected, gateway.ErrRefused) && c.d.State == task.Queued {
 			if err = c.awaitAgent(ctx, r.Rejected); err == nil {
 				continue
 			}
@@ -75,7 +76,7 @@ func (e *heldError) Error() string { return e.why.Error() }
 // awaitRelease waits before the next attempt to start a held agent. The dispatch's time to start
 // begins anew, because the agent can be released at any time.
 func (c *runner) awaitRelease(ctx context.Context, held *heldError) error {
-	if c.d.State == Started {
+	if c.d.State == task.Started {
 		return &Failure{Stopped, errorText(held.why)}
 	}
 	c.d.startBy = clock.At(c.Now().Add(c.Patience))
@@ -125,7 +126,7 @@ func (c *runner) awaitAgent(ctx context.Context, why error) error {
 func (c *runner) Question() ask.Question {
 	q := ask.Question{
 		Orphan: c.d.orphan(), AgentID: c.d.AgentID, Message: c.d.message, BootID: c.d.bootID,
-		Sent: c.d.sent, Accepted: c.d.State == Started, AskedAt: c.d.CreatedAt.Time,
+		Sent: c.d.sent, Accepted: c.d.State == task.Started, AskedAt: c.d.CreatedAt.Time,
 	}
 	if c.d.askedAt != nil {
 		q.AskedAt = c.d.askedAt.Time
@@ -137,7 +138,7 @@ func (c *runner) Question() ask.Question {
 // before the clock was set back, so that the limit begins anew.
 func (c *runner) Left() time.Duration {
 	by, limit, now := &c.d.startBy, c.Patience, c.Now()
-	if c.d.State == Started && c.d.endBy != nil {
+	if c.d.State == task.Started && c.d.endBy != nil {
 		by, limit = c.d.endBy, c.Limit
 	}
 	if by.After(now.Add(limit + clock.Skew)) {
@@ -149,20 +150,20 @@ func (c *runner) Left() time.Duration {
 // Sending ends the dispatch if the task must no longer be dispatched, and otherwise records
 // that the question is about to be sent.
 func (c *runner) Sending(ctx context.Context) (time.Duration, error) {
-	if c.d.State == Started {
-		if err := c.checkHeld(ctx, c.DB, c.d.AgentID); err != nil {
+	if c.d.State == task.Started {
+		if err := c.Holds.Check(ctx, c.DB, c.d.AgentID); err != nil {
 			return 0, &heldError{err}
 		}
 		return c.Left(), c.checkEligible(ctx)
 	}
-	var f Failure
+	var f *Failure
 	is := c.d
 	is.sent, is.bootID = true, c.Runtime.Status().BootID
 	err := c.job.Write(ctx, func(tx *db.Tx) (err error) {
-		if f.Code, f.Detail, err = c.Ineligible(ctx, tx, c.d.taskID, c.d.userID); err != nil || f.Code != "" {
+		if f, err = c.ineligible(ctx, tx, c.d); err != nil || f != nil {
 			return err
 		}
-		if err := c.checkHeld(ctx, tx, c.d.AgentID); err != nil {
+		if err := c.Holds.Check(ctx, tx, c.d.AgentID); err != nil {
 			return &heldError{err}
 		}
 		return update(ctx, tx, is)
@@ -170,8 +171,8 @@ func (c *runner) Sending(ctx context.Context) (time.Duration, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case f.Code != "":
-		return 0, &f
+	case f != nil:
+		return 0, f
 	}
 	c.d = is
 	return c.Limit, nil
@@ -181,9 +182,9 @@ func (c *runner) Sending(ctx context.Context) (time.Duration, error) {
 // first time, the dispatch's time limit starts.
 func (c *runner) Accepted(ctx context.Context, boot string) error {
 	kind, now := "", c.Now()
-	if c.d.State == Queued {
+	if c.d.State == task.Queued {
 		kind = eventStarted
-		c.d.State, c.d.Since, c.d.Waiting = Started, clock.At(now), nil
+		c.d.State, c.d.Since, c.d.Waiting = task.Started, clock.At(now), nil
 		c.d.askedAt, c.d.endBy = clock.Ptr(now), clock.Ptr(now.Add(c.Limit))
 	}
 	c.d.bootID = boot
@@ -193,7 +194,7 @@ func (c *runner) Accepted(ctx context.Context, boot string) error {
 // Replace gives the dispatch the task's next run ID. It ends the dispatch if the time limit
 // has passed or the task must no longer be dispatched.
 func (c *runner) Replace(ctx context.Context, _ bool) error {
-	if c.d.State == Started && c.Left() <= 0 {
+	if c.d.State == task.Started && c.Left() <= 0 {
 		return timedOut(c.Limit)
 	}
 	if err := c.checkEligible(ctx); err != nil {
@@ -207,9 +208,9 @@ func (c *runner) Replace(ctx context.Context, _ bool) error {
 // checkEligible returns a Failure if the question must not be sent again. The dispatch continues if
 // the task was merely reassigned, because the agent that has started the work keeps the task.
 func (c *runner) checkEligible(ctx context.Context) error {
-	code, why, err := c.Ineligible(ctx, c.DB, c.d.taskID, c.d.userID)
-	if err == nil && (code == Withdrawn || code == Deactivated) {
-		err = &Failure{code, why}
+	f, err := c.ineligible(ctx, c.DB, c.d)
+	if err == nil && f != nil && f.Code != Reassigned {
+		err = f
 	}
 	return err
 }
@@ -218,7 +219,7 @@ func (c *runner) checkEligible(ctx context.Context) error {
 // or the dispatch's time is up. After the time limit of a run, it waits a little longer.
 func (c *runner) Unavailable(ctx context.Context, _ time.Time, why error) (time.Duration, error) {
 	left := c.Left()
-	if c.d.State == Started {
+	if c.d.State == task.Started {
 		left = max(left, min(c.begun.Sub(c.Now()), 0)) + graceWait // the clock may have been set back
 	}
 	switch {
@@ -238,9 +239,9 @@ func (c *runner) Unavailable(ctx context.Context, _ time.Time, why error) (time.
 // too long.
 func (c *runner) unreachable(why string) *Failure {
 	switch {
-	case c.d.State == Queued && c.d.sent:
+	case c.d.State == task.Queued && c.d.sent:
 		why = fmt.Sprintf("The gateway may have accepted the task, but was then unreachable for %s. If the agent is working on it, Wardroom stops the run when the gateway is back. %s", formatDuration(c.Patience), why)
-	case c.d.State == Queued:
+	case c.d.State == task.Queued:
 		why = fmt.Sprintf("The gateway did not accept the task within %s: %s", formatDuration(c.Patience), why)
 	default:
 		why = fmt.Sprintf("The gateway accepted the task but was unreachable when the limit of %s ended, so the result is unknown. %s", formatDuration(c.Limit), why)
@@ -254,7 +255,7 @@ func (c *runner) Back(context.Context, time.Duration) error { return nil }
 // setWaiting stores the reason why the dispatch has not started. It writes nothing if the reason is unchanged.
 func (c *runner) setWaiting(ctx context.Context, why string) error {
 	why = cut(plaintext.Line(why), longestReason)
-	if c.d.State != Queued || why == "" || c.d.Waiting != nil && *c.d.Waiting == why {
+	if c.d.State != task.Queued || why == "" || c.d.Waiting != nil && *c.d.Waiting == why {
 		return nil
 	}
 	c.d.Waiting = &why
@@ -270,7 +271,7 @@ func (c *runner) write(ctx context.Context, kind string) error {
 		if kind == "" {
 			return nil
 		}
-		if err := c.Show(ctx, tx, c.d); err != nil {
+		if err := c.show(ctx, tx, c.d); err != nil {
 			return err
 		}
 		return c.record(ctx, tx, kind, c.d, nil)

@@ -8,9 +8,11 @@ import (
 	"maps"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/ask"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -19,6 +21,8 @@ import (
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 // Runtime is the part of the gateway client that this package uses.
@@ -41,26 +45,13 @@ type Service struct {
 	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
 	Redact func(text string) string
 
-	// FindTask reads the task with the given ID or key. It returns one of the errors in
-	// Refusals if the task's agent cannot work on the task.
-	FindTask func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
-	Refusals []*fault.Error
-	// TaskID returns the id of a task, given its id or its key.
-	TaskID func(ctx context.Context, q db.Queryer, ref string) (string, error)
-	// Ineligible returns why a task must no longer be dispatched to the given account.
-	// The code is empty if the task may still be dispatched.
-	Ineligible func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
-	// Held returns an error that explains why the agent may not run now, or nil. It can be nil.
-	Held func(ctx context.Context, q db.Queryer, agentID string) error
-	// Show stores the dispatch with its task, so that the task's card shows it. It records
-	// no event. It returns a not-found error if the task has been deleted.
-	Show func(ctx context.Context, tx *db.Tx, d Dispatch) error
-	// RecordUsage, if set, records the usage of a run. It is called before the transaction
-	// records any event.
-	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
+	Tasks    *task.Service
+	Accounts *account.Service
+	Holds    *hold.Service
+	Usage    *usage.Service
 
 	PublicURL string        // address at which agents reach Wardroom; if empty, OwnURL is used
-	OwnURL    func() string // address for a gateway on this host; empty if unknown
+	OwnURL    func() string // returns the address for a gateway on this host; empty if unknown
 
 	Patience time.Duration // how long a dispatch waits for the gateway and its agent
 	Limit    time.Duration // maximum duration of a run
@@ -77,6 +68,18 @@ func (s *Service) Kinds() map[string]job.Kind {
 // New is the body of a request to dispatch a task.
 type New struct {
 	Note string `json:"note,omitempty" maxLength:"4000" doc:"A note to the agent, sent with the task in your name."`
+}
+
+// Refusals returns the errors of CreateIn.
+func Refusals() []*fault.Error {
+	return append([]*fault.Error{ErrAlreadyDispatched, gateway.ErrNotConfigured}, taskRefusals()...)
+}
+
+// taskRefusals returns the errors about the task or its agent.
+func taskRefusals() []*fault.Error {
+	return []*fault.Error{
+		task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed, hold.ErrHeld,
+	}
 }
 
 // Event kinds for dispatches. The subject of each event is the dispatched task.
@@ -101,13 +104,14 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (D
 	if st := s.Runtime.Status(); st.State == gateway.NotConfigured {
 		return Dispatch{}, gateway.ErrNotConfigured.With("Connect one in the dashboard under Settings → Gateway.")
 	}
-	t, err := s.FindTask(ctx, tx, ref)
+	in, err := s.Tasks.PrepareDispatch(ctx, tx, ref)
 	if err != nil {
 		return Dispatch{}, err
 	}
-	if err := s.checkHeld(ctx, tx, t.AgentID); err != nil {
+	if err := s.Holds.Check(ctx, tx, in.AgentID); err != nil {
 		return Dispatch{}, err
 	}
+	t := in.Task
 	before, err := last(ctx, tx, t.ID)
 	switch {
 	case err == nil && before.active():
@@ -117,15 +121,18 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (D
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return Dispatch{}, err
 	}
-	now, by := s.Now(), actor.From(ctx)
-	address := s.PublicURL
-	if address == "" && s.OwnURL != nil {
+	tools, err := s.Accounts.ToolPrefix(ctx, tx, in.AgentID)
+	if err != nil {
+		return Dispatch{}, err
+	}
+	now, by, address := s.Now(), actor.From(ctx), s.PublicURL
+	if address == "" {
 		address = s.OwnURL()
 	}
 	d := Dispatch{
-		ID: db.NewID(), Task: t.Key, State: Queued, Since: clock.At(now), AgentID: t.AgentID, SessionKey: "agent:" + t.AgentID + ":task:" + t.Key,
-		By: by.Name, CreatedAt: clock.At(now), taskID: t.ID, userID: t.UserID, first: before.number + 1, number: before.number + 1,
-		message: message(t, n.Note, by.Name, address), startBy: clock.At(now.Add(s.Patience)),
+		ID: db.NewID(), Task: t.Key, State: task.Queued, Since: clock.At(now), AgentID: in.AgentID, SessionKey: "agent:" + in.AgentID + ":task:" + t.Key,
+		By: by.Name, CreatedAt: clock.At(now), taskID: t.ID, userID: in.UserID, first: before.number + 1, number: before.number + 1,
+		message: message(in, tools, n.Note, by.Name, address), startBy: clock.At(now.Add(s.Patience)),
 	}
 	d.RunID = d.runID(d.number)
 	if err := insert(ctx, tx, d); err != nil {
@@ -134,18 +141,10 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (D
 	if _, err := s.Jobs.Enqueue(ctx, tx, kindDispatch, d.ID, nil); err != nil {
 		return Dispatch{}, err
 	}
-	if err := s.Show(ctx, tx, d); err != nil {
+	if err := s.show(ctx, tx, d); err != nil {
 		return Dispatch{}, err
 	}
 	return d, s.record(ctx, tx, eventDispatched, d, map[string]any{"note": n.Note != ""})
-}
-
-// checkHeld returns an error if the agent may not run now.
-func (s *Service) checkHeld(ctx context.Context, q db.Queryer, agentID string) error {
-	if s.Held == nil {
-		return nil
-	}
-	return s.Held(ctx, q, agentID)
 }
 
 // Cancel cancels a task's dispatch. The run is stopped as soon as the gateway is reachable.
@@ -153,11 +152,11 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 	var d Dispatch
 	by := actor.From(ctx)
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		id, err := s.TaskID(ctx, tx, ref)
+		t, err := s.Tasks.Find(ctx, tx, ref)
 		if err != nil {
 			return err
 		}
-		was, err := s.cancelActive(ctx, tx, id, Failure{Cancelled, "Canceled by " + by.Name + "."})
+		was, err := s.cancelActive(ctx, tx, t.ID, Failure{Cancelled, "Canceled by " + by.Name + "."})
 		if err != nil {
 			return err
 		}
@@ -165,7 +164,7 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 			return ErrNotDispatched.With("The task's last dispatch has ended, or the task was never dispatched. Reload the task.")
 		}
 		d = *was
-		if err := s.Show(ctx, tx, d); err != nil {
+		if err := s.show(ctx, tx, d); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, eventEnded, d, nil)
@@ -176,22 +175,31 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 	return d, nil
 }
 
-// Withdraw cancels the dispatch of a task that is being archived or deleted. If deleted
+// Send dispatches a task with a note, for task.Service.
+func (s *Service) Send(ctx context.Context, tx *db.Tx, id, note string) error {
+	_, err := s.CreateIn(ctx, tx, id, New{Note: note})
+	return err
+}
+
+// Withdraw cancels the dispatch of a task that is being archived or deleted, for task.Service. If deleted
 // is true, it also deletes the task's dispatches. It returns the dispatch that it ended,
 // or nil if there was none. It records no event.
-func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, deleted bool) (*Dispatch, error) {
+func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, t task.Task, deleted bool) (*task.Dispatch, error) {
 	why := Failure{Withdrawn, "The task was archived."}
 	if deleted {
 		why.Detail = "The task was deleted."
 	}
-	d, err := s.cancelActive(ctx, tx, taskID, why)
+	d, err := s.cancelActive(ctx, tx, t.ID, why)
 	if err == nil && deleted {
-		_, err = tx.Exec(ctx, `DELETE FROM dispatches WHERE task_id = ?`, taskID)
+		_, err = tx.Exec(ctx, `DELETE FROM dispatches WHERE task_id = ?`, t.ID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("withdraw the dispatch of a task: %w", err)
 	}
-	return d, nil
+	if d == nil {
+		return nil, nil
+	}
+	return new(d.card()), nil
 }
 
 // cancelActive ends a task's active dispatch, if any, and enqueues a job that stops the run.
@@ -254,16 +262,19 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 	if err := update(ctx, tx, d); err != nil {
 		return err
 	}
-	if u != nil && u.SessionID != "" && s.RecordUsage != nil {
-		from := d.CreatedAt.Time
-		if d.askedAt != nil {
-			from = d.askedAt.Time
+	if u != nil && u.SessionID != "" {
+		run := usage.Run{
+			RunID: d.RunID, AgentID: d.AgentID, SessionKey: d.SessionKey, SessionID: u.SessionID, Source: usage.Task, TaskKey: d.Task,
+			StartedAt: d.CreatedAt.Time, EndedAt: ended, Parts: []usage.Part{usage.PartOf(*u)},
 		}
-		if err := s.RecordUsage(ctx, tx, RunUsage{d.RunID, d.AgentID, d.SessionKey, d.Task, from, ended, *u}); err != nil {
+		if d.askedAt != nil {
+			run.StartedAt = d.askedAt.Time
+		}
+		if _, err := s.Usage.Note(ctx, tx, run); err != nil {
 			return err
 		}
 	}
-	if err := s.Show(ctx, tx, d); err != nil {
+	if err := s.show(ctx, tx, d); err != nil {
 		return err
 	}
 	if err := s.updateInbox(ctx, tx, d); err != nil {
@@ -283,9 +294,9 @@ const longestAnswer = 2000
 // after a successful one. It ignores a dispatch that was withdrawn or reassigned.
 func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
 	switch {
-	case d.State == Ended:
+	case d.State == task.Ended:
 		return s.Inbox.ResolveCause(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
-	case d.State == Failed && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
+	case d.State == task.Failed && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
 		return s.Inbox.Raise(ctx, tx, inbox.NewItem{
 			Cause: d.cause(), Kind: inbox.DispatchFailed, Severity: inbox.High, Subject: d.subject(), Run: d.inboxRun(), At: d.Since.Time,
 			Title:  fmt.Sprintf("Dispatch of %s to %s failed", d.Task, d.AgentID),
@@ -293,6 +304,11 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error 
 		})
 	}
 	return nil
+}
+
+// show stores a dispatch on the card of its task. It returns a not-found error if the task has been deleted.
+func (s *Service) show(ctx context.Context, tx *db.Tx, d Dispatch) error {
+	return s.Tasks.SetDispatch(ctx, tx, d.taskID, d.card())
 }
 
 // record records an event about a dispatch.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/db"
@@ -124,7 +125,7 @@ func (s *Service) turn(ctx context.Context, q gateway.Question) (gateway.Answer,
 // checkMessage returns the message that makes an agent call whoami.
 func checkMessage(agentID string) string {
 	return fmt.Sprintf("Wardroom checks whether you have its tools. Call the tool %s__whoami once; if it is not in your list, find it with tool_search. "+
-		"Answer with its result in one line, or with the reason why you cannot call it. Do nothing else.", ServerName(agentID))
+		"Answer with its result in one line, or with the reason why you cannot call it. Do nothing else.", account.ToolServer(agentID))
 }
 
 // judge adds the steps that follow the start of the turn. Called is whether Wardroom has received a call
@@ -169,7 +170,7 @@ func (c *Check) addOwn(agentID string, servers []string) {
 		c.add(gateway.StepOK, "The agent has no tools of other agents.", "")
 		return
 	}
-	others := slices.DeleteFunc(slices.Clone(servers), func(server string) bool { return server == ServerName(agentID) })
+	others := slices.DeleteFunc(slices.Clone(servers), func(server string) bool { return server == account.ToolServer(agentID) })
 	c.add(gateway.StepFailed, "The agent can also use "+strings.Join(others, ", ")+", and would act in another agent’s name.",
 		"Add "+strings.Join(others, "__*, ")+"__* to agents.entries."+agentID+".tools.deny, and restart the gateway.")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"wardroom/internal/account"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 )
@@ -32,10 +33,6 @@ type Connection struct {
 	Variable string      `json:"variable" example:"WARDROOM_KEY_CTO" doc:"The environment variable of the gateway that has the key."`
 	Config   string      `json:"config" doc:"JSON to add to the gateway's configuration. It has the agent's server, and denies each agent the servers of the others. It contains no secret."`
 }
-
-// ServerName returns the name of an agent's server in the gateway's configuration. It begins the names
-// of the agent's tools.
-func ServerName(agentID string) string { return "wr-" + agentID }
 
 // variable returns the name of the environment variable for an agent's key.
 func variable(agentID string) string {
@@ -82,7 +79,7 @@ func (s *Service) config(a Agent, all []Agent) string {
 		var deny []string
 		for _, other := range all {
 			if other.UserID != "" && other.AgentID != one.AgentID {
-				deny = append(deny, quoted(ServerName(other.AgentID)+"__*"))
+				deny = append(deny, quoted(account.ToolServer(other.AgentID)+"__*"))
 			}
 		}
 		if len(deny) > 0 {
@@ -93,7 +90,7 @@ func (s *Service) config(a Agent, all []Agent) string {
 	if len(entries) > 0 {
 		agents = "  \"agents\": {\n    \"entries\": {\n" + strings.Join(entries, ",\n") + "\n    }\n  },\n"
 	}
-	return fmt.Sprintf(configText, quoted(ServerName(a.AgentID)), quoted(s.address()+"/mcp"), quoted("Bearer ${"+variable(a.AgentID)+"}"), agents)
+	return fmt.Sprintf(configText, quoted(account.ToolServer(a.AgentID)), quoted(s.address()+"/mcp"), quoted("Bearer ${"+variable(a.AgentID)+"}"), agents)
 }
 
 // configText is laid out by hand, because an encoder would put each denied server on a line of its own.

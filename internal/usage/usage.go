@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/money"
 )
@@ -113,6 +114,18 @@ type Part struct {
 	Estimated       bool          // the runtime's numbers contradict each other
 	Calls           int64         // of the model; 0 if unknown
 	Took            time.Duration // until the ends of its calls, each since the end of the call before or the start of the run
+}
+
+// PartOf returns the usage that the runtime reported for a run.
+func PartOf(u gateway.Usage) Part {
+	p := Part{
+		Provider: u.Provider, Model: u.Model, Estimated: u.Estimated,
+		Tokens: Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Other: u.Other},
+	}
+	if u.CostNanoUSD != nil {
+		p.Cost = new(money.Nano(*u.CostNanoUSD))
+	}
+	return p
 }
 
 // maxTokens (per class) and maxCost (in nano-dollars) limit one row to a trillion tokens and a
