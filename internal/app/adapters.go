@@ -62,30 +62,6 @@ func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.RunUsage) er
 	return err
 }
 
-// spentOnTask updates a task's cost and token counts from the ledger.
-func (a *App) spentOnTask(ctx context.Context, tx *db.Tx, key string) (event.Subject, bool, error) {
-	sums, err := a.Usage.OfTask(ctx, tx, key)
-	if err != nil {
-		return event.Subject{}, false, err
-	}
-	return a.Tasks.SetSpend(ctx, tx, key, task.Spend{CostUSD: sums.CostUSD, Tokens: task.Tokens(sums.Tokens), Unpriced: sums.Unpriced})
-}
-
-// taskLabels returns the titles, projects, and assignees of tasks for usage reports.
-func (a *App) taskLabels(ctx context.Context, q db.Queryer, keys []string) (map[string]usage.TaskLabel, error) {
-	labels, err := task.Labels(ctx, q, keys)
-	by := make(map[string]usage.TaskLabel, len(labels))
-	for key, l := range labels {
-		by[key] = usage.TaskLabel(l)
-	}
-	return by, err
-}
-
-// boardChanges returns when agents changed tasks since a time.
-func boardChanges(ctx context.Context, q db.Queryer, since time.Time) ([]time.Time, error) {
-	return event.TimesByAgents(ctx, q, "task", since)
-}
-
 // urlForAgents returns the URL at which the runtime's agents can call the API. If the gateway's URL does not point to
 // this machine, it returns an empty string.
 func (a *App) urlForAgents() string {

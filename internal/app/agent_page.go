@@ -26,7 +26,7 @@ func (a *App) wireSessions() {
 		Controls: a.Gateway, DB: a.DB,
 		CheckAgent: a.checkAgent, NoAgent: []*fault.Error{agent.ErrNotFound},
 		Held: a.Holds.Check, HeldFaults: []*fault.Error{hold.ErrHeld},
-		StalledAfter: a.cfg.StalledAfter, Inbox: a.Inbox, AgentName: a.agentName,
+		Noted: a.Usage.OfTranscripts, StalledAfter: a.cfg.StalledAfter, Inbox: a.Inbox, AgentName: a.agentName,
 	}
 }
 

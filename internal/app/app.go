@@ -232,9 +232,12 @@ func (a *App) wireRuntime() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Mirror = &mirror.Follower{Runtime: a.Gateway}
 	a.wireHolds()
+	a.Usage = &usage.Service{
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout,
+		Lists: &a.Mirror.Sessions, Events: a.Events, Tasks: a.Tasks,
+	}
 	a.wireSessions()
-	a.wireUsage()
-	a.Sessions.Noted, a.Usage.Read = a.Usage.OfTranscripts, a.Sessions.WatchLoops
+	a.Usage.Changed, a.Usage.Read = a.Sessions.LedgerGrown, a.Sessions.WatchLoops
 	a.Archive = &archive.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Lists: &a.Mirror.Sessions, Senders: a.Sessions.Senders,
 	}
@@ -299,14 +302,6 @@ func (a *App) plan() error {
 		nightly,
 	}
 	return nil
-}
-
-// wireUsage creates the usage service.
-func (a *App) wireUsage() {
-	cfg, now := a.cfg, a.opts.Now
-	a.Usage = &usage.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Lists: &a.Mirror.Sessions, Events: a.Events, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask, Tasks: a.taskLabels, BoardChanges: boardChanges,
-	}
 }
 
 // wireSchedules creates the service for scheduled jobs.

@@ -1,18 +1,19 @@
 package usage
 
 import (
-	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/money"
+	"wardroom/internal/task"
 )
 
 // answer is the usage of the last model call of run a, which is all that its answer reports.
@@ -29,10 +30,10 @@ func TestTranscriptReplacesAnswer(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
-		spent := map[string]int{}
-		p.Spent = func(_ context.Context, _ *db.Tx, key string) (event.Subject, bool, error) {
-			spent[key]++
-			return event.Subject{Kind: "task", ID: key}, true, nil
+		for range 7 {
+			if _, err := p.Tasks.Create(actor.With(t.Context(), actor.System), task.New{Title: "T"}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		c := p.open("agent:cto:task:TASK-7")
 		p.ask(c, "a", used("m", 100, 1, 50), used("n", 10, 1, 5), used("m", 30, 3, 7))
@@ -40,13 +41,12 @@ func TestTranscriptReplacesAnswer(t *testing.T) {
 			t.Error("the answer is not noted once")
 		}
 		p.want(t, line{"a", "m", "answered", "runtime", 30, 3, "7"})
+		p.wantSpent(t, 7, 0) // whoever notes an answer records an event of its own
 		p.sync(t, false)
 		whole := []line{{"a", "m", "run", "runtime", 130, 4, "57"}, {"a", "n", "run", "runtime", 10, 1, "5"}}
 		p.want(t, whole...)
 		p.addsUp(t, 62)
-		if spent["TASK-7"] != 2 {
-			t.Errorf("the task was told %d times of its cost, want once per source", spent["TASK-7"])
-		}
+		p.wantSpent(t, 62, 1)
 		// Neither a late answer, nor another reading, nor the totals change it.
 		if p.note(t, p.answer(c)) {
 			t.Error("an answer replaces its transcript")
@@ -55,10 +55,19 @@ func TestTranscriptReplacesAnswer(t *testing.T) {
 		p.tick(settleTime)
 		p.sync(t, true)
 		p.want(t, whole...)
-		if spent["TASK-7"] != 2 {
-			t.Errorf("the task was told %d times of its cost", spent["TASK-7"])
-		}
+		p.wantSpent(t, 62, 1)
 	})
+}
+
+// wantSpent checks the cost on the card of TASK-7, and how many events say that it has changed.
+func (p *scenario) wantSpent(t *testing.T, cost money.Nano, events int) {
+	t.Helper()
+	var n int
+	err := p.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM events WHERE kind = 'task.spent'`).Scan(&n)
+	card, errCard := p.Tasks.Find(t.Context(), p.DB, "TASK-7")
+	if err := errors.Join(err, errCard); err != nil || card.CostUSD == nil || *card.CostUSD != cost || n != events {
+		t.Errorf("the card shows a cost of %v after %d events, %v; want %d after %d", card.CostUSD, n, err, cost, events)
+	}
 }
 
 // addsUp checks that the sums by task, by agent, by day and over all time are the given cost, so that the roll-up equals

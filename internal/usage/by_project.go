@@ -7,23 +7,18 @@ import (
 	"slices"
 
 	"wardroom/internal/platform/db"
+	"wardroom/internal/task"
 )
 
-// TaskLabel is the title, the project, and the assignee's user ID of a task. A field is empty if it has none.
-type TaskLabel struct{ Title, ProjectKey, ProjectName, AssigneeID string }
-
 // tasksOf returns the labels of the tasks in cells that are grouped by task.
-func (s *Service) tasksOf(ctx context.Context, q db.Queryer, cells []cell) (map[string]TaskLabel, error) {
+func tasksOf(ctx context.Context, q db.Queryer, cells []cell) (map[string]task.Label, error) {
 	keys := make([]string, 0, len(cells))
 	for _, c := range cells {
 		if c.name != "" {
 			keys = append(keys, c.name)
 		}
 	}
-	if s.Tasks == nil || len(keys) == 0 {
-		return nil, nil
-	}
-	labels, err := s.Tasks(ctx, q, keys)
+	labels, err := task.Labels(ctx, q, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read the labels of tasks: %w", err)
 	}
@@ -31,7 +26,7 @@ func (s *Service) tasksOf(ctx context.Context, q db.Queryer, cells []cell) (map[
 }
 
 // byProject adds up cells that are grouped by task to one cell per slot and project.
-func byProject(cells []cell, tasks map[string]TaskLabel) (sums []cell) {
+func byProject(cells []cell, tasks map[string]task.Label) (sums []cell) {
 	type key struct {
 		slot int
 		name string
@@ -51,19 +46,19 @@ func byProject(cells []cell, tasks map[string]TaskLabel) (sums []cell) {
 }
 
 // projects returns the usage in an interval by project, most expensive first, with the labels of its tasks.
-func (of selection) projects(ctx context.Context, q db.Queryer, s *Service, in interval) ([]cell, map[string]TaskLabel, error) {
+func (of selection) projects(ctx context.Context, q db.Queryer, in interval) ([]cell, map[string]task.Label, error) {
 	cells, err := of.cells(ctx, q, []interval{in})
 	if err != nil {
 		return nil, nil, err
 	}
-	tasks, err := s.tasksOf(ctx, q, cells)
+	tasks, err := tasksOf(ctx, q, cells)
 	sums := byProject(cells, tasks)
 	slices.SortFunc(sums, func(a, b cell) int { return cmp.Or(cmp.Compare(b.cost, a.cost), cmp.Compare(a.name, b.name)) })
 	return sums, tasks, err
 }
 
 // label names the groups of a report by task or by project, and sets the tasks' assignees.
-func (r *Report) label(tasks map[string]TaskLabel) {
+func (r *Report) label(tasks map[string]task.Label) {
 	names := map[string]string{}
 	for key, t := range tasks {
 		if r.Group == ByProject {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"wardroom/internal/event"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
@@ -24,7 +25,7 @@ type Idle struct {
 func (s *Service) Idle(ctx context.Context) (Idle, error) {
 	idle := Idle{From: clock.At(s.Now().AddDate(0, 0, -idleDays))}
 	err := s.DB.View(ctx, func(q db.Queryer) error {
-		changes, err := s.BoardChanges(ctx, q, idle.From.Time)
+		changes, err := event.TimesByAgents(ctx, q, "task", idle.From.Time)
 		if err != nil {
 			return fmt.Errorf("list when agents changed the board: %w", err)
 		}

@@ -242,7 +242,7 @@ func TestGoingAmongReplicas(t *testing.T) {
 		look(old)
 		p.wantGoing(t, "another one with an older list", 1, 10, 5, 11)
 
-		starts := newReader(&Service{DB: d, Runtime: p.runtime, Log: p.Log, Now: p.Now, Zone: time.UTC, Lists: &mirror.Sessions{}})
+		starts := newReader(newService(d, p.runtime))
 		starts.claim.Alone = false
 		p.tick(forgetAfter)
 		step(t, starts)

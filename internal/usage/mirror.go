@@ -57,9 +57,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var changed mirror.Signal
 	work.Go(func() {
 		s.DB.Watch(ctx, topic, func() {
-			if s.Changed != nil {
-				s.Changed()
-			}
+			s.Changed()
 			changed.Wake()
 		}, func(err error) {
 			s.Log.WarnContext(ctx, "cannot watch the database; usage updates are delayed", "err", err)

@@ -19,6 +19,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/task"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -190,9 +191,22 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 func newScenario(d *db.DB) *scenario {
 	rt := &runtime{now: noon}
 	p := &scenario{runtime: rt}
-	p.Service = &Service{DB: d, Runtime: rt, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return rt.now }, Zone: time.UTC, Lists: &mirror.Sessions{}, Events: &event.Service{DB: d}}
+	p.Service = newService(d, rt)
 	p.restart()
 	return p
+}
+
+// newService returns a service that nobody listens to.
+func newService(d *db.DB, rt *runtime) *Service {
+	now := func() time.Time { return rt.now }
+	return &Service{
+		DB: d, Runtime: rt, Log: slog.New(slog.DiscardHandler), Now: now, Zone: time.UTC, Lists: &mirror.Sessions{}, Events: &event.Service{DB: d},
+		Tasks:   &task.Service{DB: d, Now: now},
+		Changed: func() {},
+		Read:    func(context.Context, *db.Tx, *gateway.Session, []gateway.Turn) error { return nil },
+		Grew:    func(context.Context, *db.Tx, Run, bool) error { return nil },
+		Urgent:  func(Unread) bool { return false },
+	}
 }
 
 // restart replaces the reader with that of a new process.

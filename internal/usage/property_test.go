@@ -1,7 +1,6 @@
 package usage
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,10 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/task"
 )
 
 // zones returns common time zones and ones with unusual clock changes.
@@ -156,8 +157,14 @@ func TestEverythingAddsUp(t *testing.T) {
 	const ledgers, entries = 4, 400
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d, Now: func() time.Time { return noon }, Zone: time.UTC}
-		s.Tasks = func(context.Context, db.Queryer, []string) (map[string]TaskLabel, error) {
-			return map[string]TaskLabel{"TASK-1": {"One", "P", "Project", "cto"}, "TASK-2": {Title: "Two"}}, nil
+		board, ctx := &task.Service{DB: d, Now: s.Now}, actor.With(t.Context(), actor.System)
+		if _, err := board.CreateProject(ctx, task.NewProject{Key: "WEB", Name: "Project"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []task.New{{Title: "One", Project: new("WEB")}, {Title: "Two"}} {
+			if _, err := board.Create(ctx, n); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for seed := range uint64(ledgers) {
 			all := randomLedger(rand.New(rand.NewPCG(seed, 1)), entries)

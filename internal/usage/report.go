@@ -6,6 +6,7 @@ import (
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/task"
 )
 
 // Report is the usage in a period. It contains the total, a series over time, and groups. All of
@@ -98,11 +99,11 @@ func (s *Service) group(ctx context.Context, q db.Queryer, r *Report, total amou
 	of := selection{engine: s.DB.Engine(), dimension: string(r.Group)}
 	period := interval{r.From.UnixMilli(), r.To.UnixMilli()}
 	var top []cell
-	var tasks map[string]TaskLabel
+	var tasks map[string]task.Label
 	var err error
 	if r.Group == ByProject {
 		of.dimension = string(ByTask)
-		top, tasks, err = of.projects(ctx, q, s, period)
+		top, tasks, err = of.projects(ctx, q, period)
 	} else {
 		top, err = of.topByCost(ctx, q, period, maxGroups+1)
 	}
@@ -116,7 +117,7 @@ func (s *Service) group(ctx context.Context, q db.Queryer, r *Report, total amou
 		}
 	}
 	if r.Group == ByTask {
-		if tasks, err = s.tasksOf(ctx, q, top); err != nil {
+		if tasks, err = tasksOf(ctx, q, top); err != nil {
 			return err
 		}
 	}
@@ -129,7 +130,7 @@ func (s *Service) group(ctx context.Context, q db.Queryer, r *Report, total amou
 }
 
 // split fills in the bars of a report, given the usage in each slot of the report's series.
-func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []amounts, tasks map[string]TaskLabel) error {
+func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []amounts, tasks map[string]task.Label) error {
 	r.Bars = barsOf(r.Series, r.Unit)
 	intervals, totals, bar := make([]interval, len(r.Bars)), make([]amounts, len(r.Bars)), 0
 	for i, s := range r.Series {

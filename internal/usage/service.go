@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/task"
 )
 
 // Runtime is the part of the gateway client that the ledger uses.
@@ -38,26 +39,20 @@ type Service struct {
 	// Events tells the live streams of every process whenever the ledger changes, at most once a
 	// second.
 	Events *event.Service
-	// Changed, if not nil, is called in every process after every change to the ledger, the prices,
-	// or the stored usage of runs in progress. It must not block.
+	Tasks  *task.Service // their cards show the cost of their runs
+
+	// Changed is session.Service.LedgerGrown. It is called in every process after every change to the
+	// ledger, the prices, or the stored usage of runs in progress. It must not block.
 	Changed func()
-	// Spent, if not nil, is called in the transaction that adds usage for a task, and updates data
-	// that depends on the task's usage. It records no event, but returns the subject for one. It
-	// also reports whether the task exists.
-	Spent func(ctx context.Context, tx *db.Tx, taskKey string) (event.Subject, bool, error)
-	// Grew, if not nil, is called in the transaction in which the usage of a run grows, or in which
-	// usage is added that no single run accounts for, after the change has been counted.
-	Grew func(ctx context.Context, tx *db.Tx, r Run, inProgress bool) error
-	// BoardChanges returns when agents changed tasks since a time, earliest first.
-	BoardChanges func(ctx context.Context, q db.Queryer, since time.Time) ([]time.Time, error)
-	// Read, if not nil, is called in the transaction that stores how far a transcript has been read,
-	// with its last turns: at least those of the run in progress.
+	// Read is session.Service.WatchLoops. It is called in the transaction that stores how far a
+	// transcript has been read, with its last turns: at least those of the run in progress.
 	Read func(ctx context.Context, tx *db.Tx, of *gateway.Session, turns []gateway.Turn) error
-	// Urgent, if not nil, reports whether runs in progress must be read as soon as possible, because
-	// a limit is close.
+	// Grew is limit.Service.Evaluate. It is called in the transaction in which the usage of a run grows,
+	// or in which usage is added that no single run accounts for, after the change has been counted.
+	Grew func(ctx context.Context, tx *db.Tx, r Run, inProgress bool) error
+	// Urgent is limit.Service.Urgent. It reports whether runs in progress must be read as soon as
+	// possible, because a limit is close.
 	Urgent func(Unread) bool
-	// Tasks, if not nil, returns the titles and projects of tasks by key. It omits keys that no task has.
-	Tasks func(ctx context.Context, q db.Queryer, keys []string) (map[string]TaskLabel, error)
 
 	wake     mirror.Signal
 	messages messages
@@ -80,19 +75,21 @@ func (s *Service) Note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	return isNew, err
 }
 
-// spent calls s.Spent for each task that has new usage, and returns the subjects for the events
+// spent updates the cards of tasks that have new usage, and returns the subjects for the events
 // about these tasks.
 func (s *Service) spent(ctx context.Context, tx *db.Tx, keys ...string) ([]event.Subject, error) {
-	if s.Spent == nil {
-		return nil, nil
-	}
 	var subjects []event.Subject
 	slices.Sort(keys) // prevents deadlocks between transactions
 	for _, key := range slices.Compact(keys) {
 		if key == "" {
 			continue
 		}
-		of, ok, err := s.Spent(ctx, tx, key)
+		sums, err := s.OfTask(ctx, tx, key)
+		if err != nil {
+			return nil, err
+		}
+		spend := task.Spend{CostUSD: sums.CostUSD, Tokens: task.Tokens(sums.Tokens), Unpriced: sums.Unpriced}
+		of, ok, err := s.Tasks.SetSpend(ctx, tx, key, spend)
 		if err != nil {
 			return nil, fmt.Errorf("update the cost of %s: %w", key, err)
 		}
@@ -243,9 +240,6 @@ func atLeastInProgress(ctx context.Context, tx *db.Tx, r Run, used []Part) ([]Pa
 }
 
 func (s *Service) grew(ctx context.Context, tx *db.Tx, r Run, inProgress bool) error {
-	if s.Grew == nil {
-		return nil
-	}
 	if err := s.Grew(ctx, tx, r, inProgress); err != nil {
 		return fmt.Errorf("compare the usage with the limits: %w", err)
 	}
@@ -275,7 +269,7 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	return nil
 }
 
-func (s *Service) urgent() bool { return s.Urgent != nil && s.Urgent(s.messages.total()) }
+func (s *Service) urgent() bool { return s.Urgent(s.messages.total()) }
 
 // Report returns the usage in a period. If the caller already has two long reads in progress, Report waits until one of them ends; see db.LimitReads.
 func (s *Service) Report(ctx context.Context, p Period, g Group, with Extras) (r Report, err error) {

@@ -35,12 +35,7 @@ func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 		if !row.Active {
 			t.version = version
 		}
-		done := func(tx *db.Tx) error {
-			if s.Read == nil {
-				return nil
-			}
-			return s.Read(ctx, tx, row, read.turns)
-		}
+		done := func(tx *db.Tx) error { return s.Read(ctx, tx, row, read.turns) }
 		if err := r.noteAll(ctx, runs, going, t, done); err != nil {
 			return err
 		}
