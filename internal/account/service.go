@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -248,6 +249,17 @@ func (s *Service) Resolve(ctx context.Context, q db.Queryer, ref string) (User, 
 // AgentUsers returns the active agent users, sorted by agent_id.
 func (s *Service) AgentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 	return agentUsers(ctx, q)
+}
+
+// AgentName returns the name of an agent, or its ID if it has no account.
+func AgentName(ctx context.Context, q db.Queryer, id string) string {
+	users, err := agentUsers(ctx, q)
+	for _, u := range users {
+		if err == nil && u.AgentID == id {
+			return u.Name
+		}
+	}
+	return cmp.Or(id, "An agent")
 }
 
 // Create adds an account. It cannot create the owner; see Bootstrap. Creating an admin requires the

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNotFound means that neither the runtime nor any account has an agent with the given ID.
-var ErrNotFound = fault.New(fault.NotFound, "agent_not_found", "Agent not found.")
+var ErrNotFound = gateway.ErrNoAgent
 
 // Agent is an agent that exists in the runtime, has an account, or both.
 type Agent struct {

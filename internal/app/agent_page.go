@@ -2,15 +2,11 @@ package app
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"wardroom/internal/agent"
-	"wardroom/internal/gateway"
-	"wardroom/internal/hold"
 	"wardroom/internal/platform/clock"
-	"wardroom/internal/platform/fault"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
@@ -23,23 +19,8 @@ import (
 func (a *App) wireSessions() {
 	a.Sessions = &session.Service{
 		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Events: a.Events, Lists: &a.Mirror.Sessions,
-		Controls: a.Gateway, DB: a.DB,
-		CheckAgent: a.checkAgent, NoAgent: []*fault.Error{agent.ErrNotFound},
-		Held: a.Holds.Check, HeldFaults: []*fault.Error{hold.ErrHeld},
-		Noted: a.Usage.OfTranscripts, StalledAfter: a.cfg.StalledAfter, Inbox: a.Inbox, AgentName: a.agentName,
+		Controls: a.Gateway, DB: a.DB, Usage: a.Usage, Holds: a.Holds, StalledAfter: a.cfg.StalledAfter, Inbox: a.Inbox,
 	}
-}
-
-// checkAgent returns an error unless the runtime has the agent.
-func (a *App) checkAgent(ctx context.Context, agentID string) error {
-	roster, err := a.Gateway.Agents(ctx)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(roster, func(one gateway.Agent) bool { return strings.EqualFold(one.ID, agentID) }) {
-		return agent.ErrNotFound.With("The runtime has no agent %q. Add it to the runtime's configuration, or choose one with in_runtime from GET /agents.", agentID)
-	}
-	return nil
 }
 
 // wireAgents creates the agent service.

@@ -173,7 +173,8 @@ func (a *App) prepare(ctx context.Context) error {
 	if err := a.wire(); err != nil {
 		return err
 	}
-	if err := a.wireSettings(ctx); err != nil {
+	// The gateway client needs the stored settings before it connects for the first time.
+	if err := a.Settings.Load(ctx); err != nil {
 		return err
 	}
 	if err := a.wirePairing(ctx); err != nil {
@@ -230,7 +231,7 @@ func (a *App) wire() error {
 // wireRuntime creates the services that use the agent runtime.
 func (a *App) wireRuntime() {
 	cfg, now := a.cfg, a.opts.Now
-	a.Mirror = &mirror.Follower{Runtime: a.Gateway}
+	a.Mirror, a.Settings = &mirror.Follower{Runtime: a.Gateway}, a.newSettings()
 	a.wireHolds()
 	a.Usage = &usage.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout,
@@ -270,7 +271,8 @@ func (a *App) wireRuntime() {
 // the database and must not change.
 func (a *App) plan() error {
 	now := a.opts.Now
-	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: a.cfg.Timezone, Policies: a.policies(), Days: func(ctx context.Context) (map[string]int, error) { return a.Settings.Days(ctx) }}
+	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: a.cfg.Timezone, Policies: a.policies(), Days: a.Settings.Days}
+	a.Settings.Configured = a.configuredDays()
 	nightly, err := a.Retention.Timer()
 	if err != nil {
 		return fmt.Errorf("TIMEZONE: %w", err)

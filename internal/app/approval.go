@@ -6,7 +6,7 @@ import (
 	"maps"
 	"strings"
 
-	"wardroom/internal/agent"
+	"wardroom/internal/account"
 	"wardroom/internal/approval"
 	"wardroom/internal/gateway"
 	"wardroom/internal/hold"
@@ -24,7 +24,7 @@ func (a *App) wireApprovals() {
 	a.Approvals = &approval.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout,
 		Inbox:     a.Inbox,
-		AgentName: a.agentName, TaskOf: taskOfSession, Spent: a.spentInSession, Redact: a.redact, Waits: a.Sessions.WaitForPeople,
+		AgentName: account.AgentName, TaskOf: taskOfSession, Spent: a.spentInSession, Redact: a.redact, Waits: a.Sessions.WaitForPeople,
 		Jobs: a.Queue, FindTask: a.openTask, TaskFaults: []*fault.Error{task.ErrNotFound, task.ErrArchived}, Comment: a.commentOnTask, Tell: a.tellAgent,
 	}
 	maps.Copy(a.Queue.Kinds, a.Approvals.Kinds())
@@ -56,24 +56,10 @@ func (a *App) tellAgent(ctx context.Context, agentID, sessionKey, id, text strin
 	if errors.Is(err, session.ErrNotFound) {
 		_, err = a.Sessions.SendToAgent(ctx, agentID, text)
 	}
-	if errors.Is(err, hold.ErrHeld) || errors.Is(err, agent.ErrNotFound) || gateway.IsUnavailable(err) {
+	if errors.Is(err, hold.ErrHeld) || errors.Is(err, gateway.ErrNoAgent) || gateway.IsUnavailable(err) {
 		return errors.Join(err, approval.ErrLater)
 	}
 	return err
-}
-
-// agentName returns the name of an agent, or its ID if it has no account.
-func (a *App) agentName(ctx context.Context, q db.Queryer, id string) string {
-	users, err := a.Accounts.AgentUsers(ctx, q)
-	for _, u := range users {
-		if err == nil && u.AgentID == id {
-			return u.Name
-		}
-	}
-	if id == "" {
-		return "An agent"
-	}
-	return id
 }
 
 // taskOfSession returns the key of the task that a session works on, such as TASK-7 for

@@ -6,7 +6,6 @@ import (
 
 	"wardroom/internal/agent"
 	"wardroom/internal/hold"
-	"wardroom/internal/platform/fault"
 )
 
 // holdWorkers is how many holds one process works on at once.
@@ -22,9 +21,7 @@ func (a *App) wireHolds() {
 			_, err := a.Agents.Get(ctx, agentID)
 			return err
 		},
-		NoAgent:   []*fault.Error{agent.ErrNotFound},
-		Consented: func(ctx context.Context) (bool, error) { return a.Settings.HoldsInRuntime(ctx) },
-		Lists:     &a.Mirror.Sessions,
+		Settings: a.Settings, Lists: &a.Mirror.Sessions,
 	}
 	maps.Copy(a.HoldQueue.Kinds, a.Holds.Kinds())
 }

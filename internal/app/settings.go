@@ -15,19 +15,17 @@ import (
 	"wardroom/internal/settings"
 )
 
-// wireSettings creates the settings service and passes the stored settings to the gateway
-// client. The client needs them before it connects for the first time.
-func (a *App) wireSettings(ctx context.Context) error {
-	a.Settings = &settings.Service{
+// newSettings creates the settings service.
+func (a *App) newSettings() *settings.Service {
+	return &settings.Service{
 		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
-		Fixed: fixedSettings(a.cfg, a.opts.Demo), Configured: a.configuredDays(),
+		Fixed: fixedSettings(a.cfg, a.opts.Demo),
 		Confirm: func(ctx context.Context, password *string, do func(func(context.Context, *db.Tx) error) error) error {
 			return a.Accounts.Confirm(ctx, password, "settings change", do)
 		},
 		Refusals: account.ConfirmFaults(),
 		Changed:  func() { a.Pairing.Follow() },
 	}
-	return a.Settings.Load(ctx)
 }
 
 // configuredDays returns the numbers of days of the retention policies, each once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/trouble"
@@ -16,7 +17,7 @@ func (a *App) wireTrouble() {
 	a.Logins = &trouble.Logins{DB: a.DB, Runtime: a.Gateway, Now: now, Inbox: a.Inbox}
 	a.Files = &trouble.Files{DB: a.DB, Runtime: a.Gateway, Now: now, Inbox: a.Inbox}
 	a.Models = &trouble.Models{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Inbox: a.Inbox, AgentName: a.agentName,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Inbox: a.Inbox, AgentName: account.AgentName,
 		Held: func(ctx context.Context, agentID string) (bool, error) {
 			h, err := a.Holds.Find(ctx, a.DB, agentID)
 			return h != nil, err

@@ -39,6 +39,8 @@ var (
 	ErrUntrusted = fault.New(fault.Unavailable, "gateway_untrusted", "The gateway's certificate is not trusted.")
 	// ErrMissingScope means that the connection lacks a scope that the request requires.
 	ErrMissingScope = fault.New(fault.Forbidden, "missing_scope", "The gateway has not granted a required scope.")
+	// ErrNoAgent means that neither the runtime nor any account has the agent.
+	ErrNoAgent = fault.New(fault.NotFound, "agent_not_found", "Agent not found.")
 	// ErrForeignRun means that another client started the run, so the gateway does not
 	// let Wardroom stop it.
 	ErrForeignRun = fault.New(fault.Conflict, "run_not_ours", "Only the client that started this run can stop it.")

@@ -3,6 +3,7 @@ package hold
 import (
 	"context"
 
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/web"
@@ -11,7 +12,7 @@ import (
 // Mount registers the routes that hold and release agents.
 func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/agents/{agent_id}/hold", actor.ControlSessions, "Hold an agent", s.handleHold,
-		web.Fails(s.NoAgent...), web.Fails(fault.ErrInvalid),
+		web.Fails(gateway.ErrNoAgent, fault.ErrInvalid),
 		web.Describe("Wardroom starts no run of the agent until it is released: dispatches, messages and runs of its jobs are refused with agent_held, and standups go on without it. "+
 			"If the settings allow it, Wardroom also holds the agent in the runtime: it stops what runs, disables the agent's jobs, and sets a model that does not exist. The agent's hold shows the progress. "+
 			"If the agent is held already, the request replaces the reason."))

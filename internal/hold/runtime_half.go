@@ -175,7 +175,7 @@ func (w *worker) apply(ctx context.Context) error {
 // holdModel points the agent at a model that does not exist. It returns why Wardroom may not or
 // cannot do that, or an empty string.
 func (w *worker) holdModel(ctx context.Context) (why string, _ error) {
-	agreed, err := w.Consented(ctx)
+	agreed, err := w.Settings.HoldsInRuntime(ctx)
 	if err != nil {
 		return "", err
 	}

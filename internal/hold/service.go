@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/settings"
 )
 
 // Runtime is the part of the gateway client that this package uses.
@@ -37,12 +38,11 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// CheckAgent returns an error unless the agent exists. NoAgent lists its errors.
+	// CheckAgent returns gateway.ErrNoAgent unless the agent exists. Only the agents know, and they show
+	// their holds.
 	CheckAgent func(ctx context.Context, agentID string) error
-	NoAgent    []*fault.Error
-	// Consented reports whether a person has allowed holds to change the runtime.
-	Consented func(ctx context.Context) (bool, error)
-	Lists     *mirror.Sessions // the runtime's sessions
+	Settings   *settings.Service
+	Lists      *mirror.Sessions // the runtime's sessions
 
 	Settle time.Duration // how long the agent must be quiet before the hold is complete; default 5 s
 	Space  time.Duration // pause between two changes of the gateway's configuration; default 3 s

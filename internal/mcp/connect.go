@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"wardroom/internal/account"
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
-	"wardroom/internal/platform/fault"
 )
 
 // Agent is an agent that may be connected to the tools.
@@ -20,9 +20,6 @@ type Agent struct {
 	Key       bool        // it has a usable API key
 	UsedAt    *clock.Time // when it last called the tools
 }
-
-// errNoAgent means that neither the runtime nor any account has the agent.
-var errNoAgent = fault.New(fault.NotFound, "agent_not_found", "Agent not found.")
 
 // Connection is how an agent is connected to the tools.
 type Connection struct {
@@ -62,7 +59,7 @@ func (s *Service) agent(ctx context.Context, agentID string) (Agent, []Agent, er
 		}
 	}
 	if err == nil {
-		err = errNoAgent.With("GET /agents lists the available agents.")
+		err = gateway.ErrNoAgent.With("GET /agents lists the available agents.")
 	}
 	return Agent{}, nil, err
 }

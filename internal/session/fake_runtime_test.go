@@ -21,6 +21,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/usage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -240,12 +241,19 @@ func onChange(t *testing.T, fn func(changed []Session, gone []string)) *event.Se
 	return events
 }
 
+// newMirror returns a service with an empty ledger in the database of the events.
+func newMirror(r Runtime, patience time.Duration, events *event.Service) *Service {
+	return &Service{
+		Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: patience, Events: events, Usage: &usage.Service{DB: events.DB},
+	}
+}
+
 // mirrored runs fn with a mirror of a runtime with one session, in a synctest bubble.
 func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("main", 1)}, usage: priced(28_314_000, "main"), events: make(chan gateway.Event, 5000), begun: make(chan struct{})}
-		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 15 * time.Second, Events: &event.Service{}}
+		s := newMirror(r, 15*time.Second, &event.Service{DB: dbtest.New(t)})
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() {

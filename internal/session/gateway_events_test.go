@@ -2,14 +2,12 @@ package session
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"wardroom/internal/gateway"
-	"wardroom/internal/platform/clock"
 )
 
 // changeOf returns an event with the whole row of a session.
@@ -212,13 +210,13 @@ func TestToldAtOnceAndFourTimesASecond(t *testing.T) {
 		var mu sync.Mutex
 		var told []frame
 		begin := time.Now()
-		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Events: onChange(t, func(changed []Session, _ []string) {
+		s := newMirror(r, time.Second, onChange(t, func(changed []Session, _ []string) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, c := range changed {
 				told = append(told, frame{time.Since(begin), c.Key, str(c.Label)})
 			}
-		})}
+		}))
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { _ = follow(ctx, s, r) })

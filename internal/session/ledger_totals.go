@@ -29,7 +29,7 @@ func (c counted) includes(v version) bool { return c.of == v && !c.noted }
 func (r *reader) applyLedgerTotals(ctx context.Context) {
 	m := &r.s.mirror
 	m.mu.Lock()
-	due := m.noted && r.s.Noted != nil
+	due := m.noted
 	m.noted = false
 	type state struct {
 		of         version
@@ -49,7 +49,7 @@ func (r *reader) applyLedgerTotals(ctx context.Context) {
 	if len(wanted) == 0 {
 		return
 	}
-	noted, err := r.s.Noted(ctx, transcripts)
+	noted, err := r.s.Usage.OfTranscripts(ctx, transcripts)
 	if err != nil {
 		if ctx.Err() == nil && !r.s.DB.Away("usage of sessions", err) {
 			r.s.Log.WarnContext(ctx, "could not read the costs of the last runs from the ledger; they appear with the runtime's totals", "err", err)

@@ -1,10 +1,7 @@
 package session
 
 import (
-	"context"
-	"maps"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +9,7 @@ import (
 	"wardroom/internal/gateway"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
 )
 
@@ -19,8 +17,6 @@ import (
 // runtime's later totals do not change it.
 func TestCostsRightAfterARun(t *testing.T) {
 	later := began.Add(time.Hour)
-	var mu sync.Mutex // the mirror reads the ledger at any time
-	ledger := map[string]mirror.LedgerTotals{}
 	of := func(nanos int64, input int64) mirror.LedgerTotals {
 		return mirror.LedgerTotals{Totals: gateway.Totals{Input: input, CostNanoUSD: nanos, Pricing: gateway.Priced}}
 	}
@@ -39,12 +35,6 @@ func TestCostsRightAfterARun(t *testing.T) {
 	// begin lists a session with totals and one without. Then both, and a new one, have a run.
 	begin := func(t *testing.T, s *Service, r *runtime) {
 		t.Helper()
-		clear(ledger)
-		s.Noted = func(context.Context, []string) (map[string]mirror.LedgerTotals, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			return maps.Clone(ledger), nil
-		}
 		r.rows = append(r.rows, sessionAt("uncounted", 0))
 		r.rows[0].ID, r.rows[1].ID = "main", "uncounted"
 		r.usage = priced(5, "main")
@@ -59,23 +49,37 @@ func TestCostsRightAfterARun(t *testing.T) {
 		costs(t, s, -1, -1, -1)
 	}
 	// note puts totals into the ledger, for the session as it is now or, if stale, as it was before.
-	note := func(s *Service, r *runtime, key string, n mirror.LedgerTotals, stale bool) {
+	note := func(t *testing.T, s *Service, r *runtime, key string, n mirror.LedgerTotals, stale bool) {
+		t.Helper()
 		for i := range r.rows {
 			if r.rows[i].ID == key && !stale {
 				n.Version = r.rows[i].Version()
 			}
 		}
-		mu.Lock()
-		ledger[key] = n
-		mu.Unlock()
+		err := s.Usage.DB.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(t.Context(), `INSERT INTO usage_transcripts (session_id, session_key, agent_id, seq, version) VALUES (?, ?, 'cto', 1, ?)`,
+				key, "agent:cto:"+key, n.Version)
+			if err == nil && n.Copied {
+				_, err = tx.Exec(t.Context(), `INSERT INTO usage_inherited (session_id, run_id, provider, model, input, output, cache_read, cache_write, other, cost_nano)
+					VALUES (?, 'r', 'p', 'm', 1, 0, 0, 0, 0, 1)`, key)
+			}
+			if err == nil {
+				_, err = tx.Exec(t.Context(), `INSERT INTO usage_rollup (dimension, span, start, name, runs, unpriced, corrections, priced, input, output, cache_read, cache_write, other, cost, estimated)
+					VALUES ('transcript', 0, 0, ?, 1, 0, 0, 1, ?, 0, 0, 0, 0, ?, 0)`, key, n.Input, n.CostNanoUSD)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		s.LedgerGrown()
 	}
 	// In the order of the list: main, new, uncounted.
 	t.Run("at once, and the runtime's own change nothing", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			begin(t, s, r)
-			note(s, r, "main", of(1_000_000_007, 12), false)
-			note(s, r, "new", of(3, 4), false)
+			note(t, s, r, "main", of(1_000_000_007, 12), false)
+			note(t, s, r, "new", of(3, 4), false)
 			costs(t, s, 1_000_000_007, 3, -1)
 			time.Sleep(30 * time.Second) // the runtime returns cached totals
 			costs(t, s, 1_000_000_007, 3, -1)
@@ -96,7 +100,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 	t.Run("and the runtime's own count when they differ", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			begin(t, s, r)
-			note(s, r, "main", of(7, 12), false)
+			note(t, s, r, "main", of(7, 12), false)
 			costs(t, s, 7, -1, -1)
 			r.change("", func() {
 				r.usage = priced(9, "main")
@@ -116,7 +120,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 				begin(t, s, r)
-				note(s, r, "main", n, strings.HasSuffix(name, "ended"))
+				note(t, s, r, "main", n, strings.HasSuffix(name, "ended"))
 				costs(t, s, -1, -1, -1)
 			})
 		})
@@ -124,7 +128,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 	t.Run("not of a session whose beginning the ledger may lack", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			begin(t, s, r)
-			note(s, r, "uncounted", of(7, 12), false)
+			note(t, s, r, "uncounted", of(7, 12), false)
 			costs(t, s, -1, -1, -1)
 		})
 	})
@@ -133,7 +137,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 			begin(t, s, r)
 			r.change("sessions.changed", func() { r.rows[0].Active = true })
 			costs(t, s, -1, -1, -1)
-			note(s, r, "main", of(7, 12), false)
+			note(t, s, r, "main", of(7, 12), false)
 			costs(t, s, -1, -1, -1)
 		})
 	})

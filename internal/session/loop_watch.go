@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
@@ -30,7 +31,7 @@ func (s *Service) WatchLoops(ctx context.Context, tx *db.Tx, of *gateway.Session
 			Cause: l.cause(of.Key), Once: true, Kind: inbox.Loop, Severity: inbox.Urgent, Subject: about,
 			At:     turns[len(turns)-1].At.Time,
 			Run:    &inbox.Run{SessionKey: of.Key, RunID: l.runID},
-			Title:  s.AgentName(ctx, tx, of.AgentID) + "'s run repeats itself",
+			Title:  account.AgentName(ctx, tx, of.AgentID) + "'s run repeats itself",
 			Detail: l.say() + " Check the session and stop the run if it makes no progress.",
 		})
 		if err != nil {

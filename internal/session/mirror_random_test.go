@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -142,7 +141,7 @@ func TestMirrorEqualsTheRuntime(t *testing.T) {
 			w.conn, w.events, w.begun = 1, make(chan gateway.Event, 5000), make(chan struct{})
 			w.calls = map[string]int{}
 			f := &follower{rows: map[string]Session{}}
-			s := &Service{Runtime: w, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Minute, Events: onChange(t, f.told)}
+			s := newMirror(w, time.Minute, onChange(t, f.told))
 			ctx, cancel := context.WithCancel(t.Context())
 			var running sync.WaitGroup
 			running.Go(func() { _ = follow(ctx, s, w) })

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -386,7 +385,7 @@ func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan gateway.Event, 10)}
 		var told []string
-		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Second, Events: onChange(t, func(changed []Session, gone []string) {
+		s := newMirror(r, time.Second, onChange(t, func(changed []Session, gone []string) {
 			var line []string
 			for _, c := range changed {
 				line = append(line, c.Key)
@@ -396,7 +395,7 @@ func TestChanged(t *testing.T) {
 			}
 			slices.Sort(line)
 			told = append(told, strings.ReplaceAll(strings.Join(line, " "), "agent:cto:", ""))
-		})}
+		}))
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { _ = follow(ctx, s, r) })

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
-	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db/dbtest"
 	"wardroom/test/faults"
 )
 
@@ -31,7 +30,7 @@ func TestStormOfReconnects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Service{Runtime: c, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 20 * time.Second, Events: &event.Service{}}
+	s := newMirror(c, 20*time.Second, &event.Service{DB: dbtest.New(t)})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -19,6 +19,7 @@ import (
 
 // Controls is the part of the gateway client that acts on sessions.
 type Controls interface {
+	Agents(ctx context.Context) ([]gateway.Agent, error)
 	Sent(ctx context.Context, sessionKey, runID string) (bool, error)
 	SendMessage(ctx context.Context, m gateway.OutgoingMessage) error
 	StopSession(ctx context.Context, sessionKey, runID string) (ids []string, stopped bool, err error)
@@ -63,7 +64,7 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 		if err != nil {
 			return err
 		}
-		return s.checkHeld(ctx, one.AgentID)
+		return s.Holds.Check(ctx, s.DB, one.AgentID)
 	})
 }
 
@@ -71,19 +72,23 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 // necessary.
 func (s *Service) SendToAgent(ctx context.Context, agentID, text string) (Sent, error) {
 	return s.send(ctx, "agent:"+strings.ToLower(agentID)+":main", text, func() error {
-		if err := s.checkHeld(ctx, agentID); err != nil {
+		if err := s.Holds.Check(ctx, s.DB, agentID); err != nil {
 			return err
 		}
-		return s.CheckAgent(ctx, agentID)
+		return s.checkAgent(ctx, agentID)
 	})
 }
 
-// checkHeld returns an error if the agent may not run now.
-func (s *Service) checkHeld(ctx context.Context, agentID string) error {
-	if s.Held == nil {
-		return nil
+// checkAgent returns an error unless the runtime has the agent.
+func (s *Service) checkAgent(ctx context.Context, agentID string) error {
+	roster, err := s.Controls.Agents(ctx)
+	if err != nil {
+		return err
 	}
-	return s.Held(ctx, s.DB, agentID)
+	if !slices.ContainsFunc(roster, func(one gateway.Agent) bool { return strings.EqualFold(one.ID, agentID) }) {
+		return gateway.ErrNoAgent.With("The runtime has no agent %q. Add it to the runtime's configuration, or choose one with in_runtime from GET /agents.", agentID)
+	}
+	return nil
 }
 
 // send sends a message to a session unless check returns an error.

@@ -8,11 +8,12 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/fault"
+	"wardroom/internal/usage"
 )
 
 // Runtime is the part of the gateway client that this package uses.
@@ -40,29 +41,17 @@ type Service struct {
 	// Lists, if not nil, receives all sessions after each read of the session list and, at most
 	// twice a second, after events. It also receives new usage totals.
 	Lists *mirror.Sessions
-
-	// Noted, if not nil, returns the usage ledger's totals for the given transcripts, by transcript
-	// ID. It is called after LedgerGrown.
-	Noted func(ctx context.Context, transcripts []string) (map[string]mirror.LedgerTotals, error)
+	Usage *usage.Service // has the totals of the last runs before the runtime has
 
 	// Controls and DB are used to send messages and to stop runs (send_stop.go).
 	Controls Controls
 	DB       *db.DB
-	// CheckAgent returns an error unless the runtime has the agent. NoAgent lists the errors
-	// that it can return besides the gateway's.
-	CheckAgent func(ctx context.Context, agentID string) error
-	NoAgent    []*fault.Error
-	// Held returns an error that explains why the agent may not run now, or nil. HeldFaults lists its
-	// errors. Both can be nil.
-	Held       func(ctx context.Context, q db.Queryer, agentID string) error
-	HeldFaults []*fault.Error
+	Holds    *hold.Service
 
 	// StalledAfter is how long a run can be without activity before Wardroom considers it
 	// stalled; zero disables the check. Inbox receives items about stalled runs and loops.
 	StalledAfter time.Duration
 	Inbox        *inbox.Service
-	// AgentName returns an agent's name for the titles of these items.
-	AgentName func(ctx context.Context, q db.Queryer, id string) string
 
 	mirror   sessionMirror
 	messages messageRelay

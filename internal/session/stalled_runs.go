@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
@@ -351,7 +352,7 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, seen runStates, ra
 		is := seen[key]
 		err := s.Inbox.Raise(ctx, tx, inbox.NewItem{
 			Cause: stallCause(key), Kind: inbox.RunStalled, Severity: inbox.Medium, Subject: event.Subject{Kind: event.TopicSession, ID: key, Name: key}, At: is.sign,
-			Title: s.AgentName(ctx, tx, is.agentID) + "'s run has stalled",
+			Title: account.AgentName(ctx, tx, is.agentID) + "'s run has stalled",
 			Detail: fmt.Sprintf("The run in `%s` has shown no activity since %s. It may be waiting for a tool or a model that does not respond. Check the session and stop the run if necessary.",
 				key, is.sign.UTC().Format("2006-01-02 15:04:05 UTC")),
 		})

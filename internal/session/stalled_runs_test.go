@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/usage"
 )
 
 // runningAt returns the row of a session whose run started the given seconds after began.
@@ -188,14 +189,14 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 		s := &Service{
 			Runtime: r, Log: slog.New(slog.DiscardHandler), Patience: 15 * time.Second, DB: d, StalledAfter: limit,
-			Now: clock, Inbox: &inbox.Service{DB: d, Now: clock}, Events: &event.Service{DB: d},
-			AgentName: func(_ context.Context, _ db.Queryer, id string) string {
-				mu.Lock()
-				defer mu.Unlock()
-				now = began.Add(2 * limit) // the other run stalls while the first one is stored
-				return id
-			},
+			Now: clock, Events: &event.Service{DB: d}, Usage: &usage.Service{DB: d},
 		}
+		s.Inbox = &inbox.Service{DB: d, Now: func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			now = began.Add(2 * limit) // the other run stalls while the first one is stored
+			return now
+		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { _ = follow(ctx, s, r) })
@@ -227,7 +228,6 @@ func TestStallsThatAreOverStayOver(t *testing.T) {
 		replica := func() *Service {
 			return &Service{
 				DB: d, StalledAfter: 5 * time.Minute, Now: clock, Inbox: &inbox.Service{DB: d, Now: clock},
-				AgentName: func(_ context.Context, _ db.Queryer, id string) string { return id },
 			}
 		}
 		one, two := replica(), replica()
