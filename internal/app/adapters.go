@@ -18,7 +18,6 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/retention"
-	"wardroom/internal/schedule"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
@@ -227,26 +226,7 @@ func (a *App) failedSessions(ctx context.Context, agentID string, since time.Tim
 
 // makeTask creates a task from a standup's action item and returns the task's key.
 func (a *App) makeTask(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
-	return a.makeTaskFor(ctx, tx, task.New{Title: title, Origin: origin}, assignee)
-}
-
-// makeRunTask creates the task of a run of a scheduled job.
-func (a *App) makeRunTask(ctx context.Context, tx *db.Tx, n schedule.NewTask) error {
-	_, err := a.makeTaskFor(ctx, tx, task.New{Title: n.Title, Description: n.Description, Priority: task.Priority(n.Priority), Origin: n.Origin}, n.AgentID)
-	return err
-}
-
-// makeTaskFor creates a task for an agent and returns the task's key. If the agent has no account, the
-// task is unassigned.
-func (a *App) makeTaskFor(ctx context.Context, tx *db.Tx, n task.New, assignee string) (string, error) {
-	if assignee != "" {
-		n.Assignee = &assignee
-	}
-	t, err := a.Tasks.CreateIn(ctx, tx, n)
-	if errors.Is(err, task.ErrAssignee) {
-		n.Assignee = nil
-		t, err = a.Tasks.CreateIn(ctx, tx, n)
-	}
+	t, err := a.Tasks.CreateForAgent(ctx, tx, task.New{Title: title, Origin: origin}, assignee)
 	return t.Key, err
 }
 

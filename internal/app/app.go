@@ -30,7 +30,6 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/web"
@@ -312,7 +311,7 @@ func (a *App) wireSchedules() {
 	a.Schedules = &schedule.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
 		Inbox: a.Inbox, Events: a.Events,
-		Held: a.Holds.Check, HeldFaults: []*fault.Error{hold.ErrHeld}, MakeTask: a.makeRunTask,
+		Holds: a.Holds, Tasks: a.Tasks,
 	}
 }
 

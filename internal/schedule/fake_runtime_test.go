@@ -14,11 +14,13 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/task"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -218,6 +220,7 @@ func (h *fixture) replica(d *db.DB) *Service {
 	return &Service{
 		DB: d, Runtime: h.r, Log: slog.New(slog.DiscardHandler), Now: h.r.clock, Zone: time.UTC, Grace: 5 * time.Minute, Patience: time.Second,
 		Inbox: &inbox.Service{DB: d, Now: h.r.clock}, Events: &event.Service{DB: d},
+		Holds: &hold.Service{DB: d}, Tasks: &task.Service{DB: d, Now: h.r.clock},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
@@ -47,7 +48,7 @@ func (s *Service) Mount(api *web.API) {
 		web.Fails(gateway.ErrJobChanged, ErrKind, fault.ErrInvalid), web.Describe(patchText))
 	web.Delete(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Delete a scheduled job", s.handleRemove, away, none, web.Asks(3, s.Patience), web.Fails(gateway.ErrJobChanged),
 		web.Describe("A run in progress continues. The runs and slots of the job are kept for the retention period."))
-	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Run a job now", s.handleRun, away, none, web.Asks(2, s.Patience), web.Fails(ErrGoing), web.Fails(s.HeldFaults...),
+	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Run a job now", s.handleRun, away, none, web.Asks(2, s.Patience), web.Fails(ErrGoing, hold.ErrHeld),
 		web.Status(http.StatusAccepted), web.Describe("Also runs disabled jobs. The request does not wait for the run to end, and each request starts a new run."))
 	web.Get(api, "/agentrt/jobs/{id}/runs", actor.Read, "List the runs of a job", s.handleRuns, none, web.Fails(page.ErrCursor), web.Quiet(),
 		web.Describe("Lists ended runs, newest first. Also works for deleted jobs."))

@@ -390,8 +390,8 @@ func (s *Service) Start(ctx context.Context, id string) (Started, error) {
 	if err != nil {
 		return Started{}, fmt.Errorf("run job: %w", err)
 	}
-	if w != nil && s.Held != nil {
-		if err := s.Held(ctx, s.DB, w.job.AgentID); err != nil {
+	if w != nil {
+		if err := s.Holds.Check(ctx, s.DB, w.job.AgentID); err != nil {
 			return Started{}, fmt.Errorf("run job: %w", err)
 		}
 	}

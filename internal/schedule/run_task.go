@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/task"
 )
 
 // RunTask is the task that each run of a job makes for the job's agent.
@@ -21,14 +22,6 @@ type RunTask struct {
 	Title       string `json:"title" maxLength:"1000" doc:"At most 500 characters."`
 	Description string `json:"description,omitempty" maxLength:"20000" doc:"Markdown."`
 	Priority    string `json:"priority,omitempty" enum:"low,medium,high,urgent" default:"medium"`
-}
-
-// NewTask is a task to create for a run.
-type NewTask struct {
-	RunTask
-
-	AgentID string
-	Origin  string // names the job
 }
 
 // checked returns the task without hidden characters and surrounding spaces, and adds validation errors to bad.
@@ -89,7 +82,10 @@ func (s *Service) makeTasks(ctx context.Context, tx *db.Tx, seen snapshot) error
 			if !mine {
 				continue
 			}
-			err = s.MakeTask(ctx, tx, NewTask{RunTask: *w.task, AgentID: w.job.AgentID, Origin: TaskOrigin(w.job.ID)})
+			n := task.New{
+				Title: w.task.Title, Description: w.task.Description, Priority: task.Priority(w.task.Priority), Origin: TaskOrigin(w.job.ID),
+			}
+			_, err = s.Tasks.CreateForAgent(ctx, tx, n, w.job.AgentID)
 			if fault.Of(err) != nil { // must not stop the mirror
 				s.Log.WarnContext(ctx, "could not make the task of a scheduled run", slog.String("job_id", w.job.ID), slog.Any("err", err))
 			} else if err != nil {

@@ -1,13 +1,17 @@
 package schedule
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"golang.org/x/crypto/bcrypt"
+
+	"wardroom/internal/account"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -21,27 +25,21 @@ func TestRunTasks(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
-		made := make(chan string, 10)
-		var refused error
-		makeTask := func(_ context.Context, tx *db.Tx, n NewTask) error {
-			if refused != nil {
-				return refused
-			}
-			tx.Committed(func() { made <- n.Title + " for " + n.AgentID + " of " + n.Origin })
-			return nil
+		accounts := &account.Service{DB: d, Now: h.r.clock, Cost: bcrypt.MinCost}
+		_, err := accounts.Create(h.ctx(), account.NewUser{Email: "c@example.com", Name: "C", Password: "password of an agent", Role: actor.Agent, AgentID: patch.Set("cto")})
+		if err != nil {
+			t.Fatal(err)
 		}
 		beside := h.replica(d)
-		h.MakeTask, beside.MakeTask = makeTask, makeTask
 		const one = "Look for for cto of job:j"
+		last := 0
 		want := func(n int) {
 			t.Helper()
-			if len(made) != n {
-				t.Errorf("at %s %d tasks were made, want %d", h.r.clock().Format("15:04:05"), len(made), n)
-			}
-			for range len(made) {
-				if got := <-made; got != one {
-					t.Errorf("the task %q was made, want %q", got, one)
-				}
+			rows, err := d.Query(t.Context(), `SELECT number, title || ' for ' || agent_id || ' of ' || origin
+				FROM tasks JOIN users ON users.id = assignee_id WHERE number > ? ORDER BY number`, last)
+			made, err := db.All(rows, err, func(r db.Row) (is string, err error) { return is, r.Scan(&last, &is) })
+			if err != nil || !slices.Equal(made, slices.Repeat([]string{one}, n)) {
+				t.Errorf("at %s the tasks %q were made, %v; want %d times %q", h.r.clock().Format("15:04:05"), made, err, n, one)
 			}
 		}
 		both := func(when string) {
@@ -87,10 +85,20 @@ func TestRunTasks(t *testing.T) {
 		if j, err := h.Get(h.ctx(), "j"); err != nil || *j.Task != (RunTask{"Look for", "", "medium"}) {
 			t.Errorf("%+v, %v", j.Task, err)
 		}
-		refused = fault.ErrInvalid
+		title := func(is string) {
+			t.Helper()
+			if err := d.Tx(t.Context(), func(tx *db.Tx) error {
+				_, err := tx.Exec(t.Context(), `UPDATE schedule_jobs SET task = ?`, `{"title":"`+is+`","priority":"medium"}`)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		title("") // which the board refuses
 		h.r.ended("j", "13:00:01", "13:01:00", "ok", "5")
 		both("13:01:01")
-		refused = nil
+		want(0)
+		title("Look for")
 		h.r.ended("j", "14:00:01", "14:01:00", "ok", "6")
 		both("14:01:01")
 		want(1)

@@ -12,6 +12,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
@@ -19,6 +20,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/task"
 )
 
 // Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. Run mirrors
@@ -34,12 +36,8 @@ type Service struct {
 	Zone     *time.Location // the default time zone of new jobs
 	Grace    time.Duration  // how late a run can start before it is missed
 	Patience time.Duration  // how long requests wait for the first read
-	// Held returns an error that explains why the agent may not run now, or nil. HeldFaults lists its
-	// errors. Both can be nil.
-	Held       func(ctx context.Context, q db.Queryer, agentID string) error
-	HeldFaults []*fault.Error
-	// MakeTask creates the task of a run.
-	MakeTask func(ctx context.Context, tx *db.Tx, n NewTask) error
+	Holds    *hold.Service
+	Tasks    *task.Service  // gets the tasks of runs
 	Events   *event.Service // tells live streams which jobs have changed
 
 	mirror     jobMirror

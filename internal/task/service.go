@@ -76,6 +76,20 @@ func (s *Service) redactChange(ctx context.Context, c Change) Change {
 	return c
 }
 
+// CreateForAgent is like CreateIn, for a task that is assigned to an agent. If the agent has no account,
+// or if agentID is empty, the task is unassigned.
+func (s *Service) CreateForAgent(ctx context.Context, tx *db.Tx, n New, agentID string) (Task, error) {
+	if agentID != "" {
+		n.Assignee = &agentID
+	}
+	t, err := s.CreateIn(ctx, tx, n)
+	if errors.Is(err, ErrAssignee) {
+		n.Assignee = nil
+		t, err = s.CreateIn(ctx, tx, n)
+	}
+	return t, err
+}
+
 // CreateIn is like Create, but runs in the caller's transaction. Standups use
 // it to turn action items into tasks.
 func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) {
