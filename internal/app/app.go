@@ -239,7 +239,7 @@ func (a *App) wireRuntime() {
 	a.wireSessions()
 	a.Usage.Changed, a.Usage.Read = a.Sessions.LedgerGrown, a.Sessions.WatchLoops
 	a.Archive = &archive.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Lists: &a.Mirror.Sessions, Senders: a.Sessions.Senders,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Lists: &a.Mirror.Sessions,
 	}
 	a.wireAgents()
 	a.wireSchedules()

@@ -1,12 +1,10 @@
 package app
 
 import (
-	"context"
 	"maps"
 
 	"wardroom/internal/ask"
 	"wardroom/internal/dispatch"
-	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 )
 
@@ -57,10 +55,4 @@ func (a *App) wakeWork() {
 	a.DispatchQueue.Wake()
 	a.StopQueue.Wake()
 	a.HoldQueue.Wake()
-}
-
-// taskID returns the ID of the task that has the given ID or key.
-func (a *App) taskID(ctx context.Context, q db.Queryer, ref string) (string, error) {
-	t, err := a.Tasks.Find(ctx, q, ref)
-	return t.ID, err
 }

@@ -2,47 +2,18 @@ package app
 
 import (
 	"context"
-	"time"
 
-	"wardroom/internal/archive"
-	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/fault"
 	"wardroom/internal/receipt"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
-	"wardroom/internal/transcript"
 )
 
 // wireReceipts creates the service that makes receipts, from the archived transcripts.
 func (a *App) wireReceipts() {
 	a.Receipts = &receipt.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, TaskID: a.taskID, NoTask: []*fault.Error{task.ErrNotFound}, Meet: a.Tasks.MeetCriteria,
-		Transcripts: func(ctx context.Context, keys []string) ([]receipt.Transcript, error) {
-			all, err := a.Archive.Transcripts(ctx, keys)
-			return receiptTranscripts(all), err
-		},
-		Recent: func(ctx context.Context, agentID string, since time.Time, limit int) ([]receipt.Transcript, error) {
-			all, err := a.Archive.RecentTranscripts(ctx, agentID, since, limit)
-			return receiptTranscripts(all), err
-		},
-		Messages: func(ctx context.Context, t receipt.Transcript, most int64) ([]transcript.Message, error) {
-			return a.Archive.NewestMessages(ctx, archive.Transcript(t), most)
-		},
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Tasks: a.Tasks, Archive: a.Archive,
 	}
-	a.Tasks.Reported = func(ctx context.Context, tx *db.Tx, t task.Task, text string) error {
-		return a.Receipts.Report(ctx, tx, t.ID, t.UpdatedAt, text, t.NamedChecks())
-	}
-	a.Tasks.Judged = func(ctx context.Context, tx *db.Tx, taskID string, v task.Verdict) error {
-		return a.Receipts.Judge(ctx, tx, taskID, receipt.VerdictKind(v))
-	}
-}
-
-func receiptTranscripts(all []archive.Transcript) []receipt.Transcript {
-	out := make([]receipt.Transcript, len(all))
-	for i, t := range all {
-		out[i] = receipt.Transcript(t)
-	}
-	return out
+	a.Tasks.Reported, a.Tasks.Judged = a.Receipts.Report, a.Receipts.Judge
 }
 
 // addReceipts adds the receipts of the tasks that an agent has reported as done.

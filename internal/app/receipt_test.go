@@ -75,7 +75,7 @@ func TestReceipt(t *testing.T) {
 		h.recite(key, called("c-3", "exec", map[string]any{"command": "make lint"}, "ok")...)
 		done("The checks pass.")
 		second := read(func(r receipt.Receipt) bool { return r.ID != first.ID && r.Seen != nil })
-		if second.Grade != receipt.Checked || len(second.Gaps) != 0 || len(second.Earlier) != 1 || second.Earlier[0].Verdict.Kind != receipt.WasSentBack {
+		if second.Grade != receipt.Checked || len(second.Gaps) != 0 || len(second.Earlier) != 1 || second.Earlier[0].Verdict.Kind != task.VerdictSentBack {
 			t.Errorf("the second receipt is %+v", second)
 		}
 		if c := owner.task(made.Key).Criteria; !c[0].Met || c[0].MetBy != nil || c[1].Met {

@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/search"
+	"wardroom/internal/session"
 	"wardroom/internal/transcript"
 )
 
@@ -31,9 +32,6 @@ type Service struct {
 	Now     func() time.Time
 	Pace    Pace
 	Lists   *mirror.Sessions // the runtime's sessions
-
-	// Senders, if not nil, returns the names of the users who sent the given messages, by run ID.
-	Senders func(ctx context.Context, q db.Queryer, runIDs []string) (map[string]string, error)
 
 	wake mirror.Signal
 }
@@ -173,10 +171,7 @@ func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (m
 		if from > 0 {
 			next = page.Encode(id, strconv.FormatInt(from, 10))
 		}
-		if s.Senders == nil {
-			return nil
-		}
-		return transcript.Name(messages, func(ids []string) (map[string]string, error) { return s.Senders(ctx, q, ids) })
+		return transcript.Name(messages, func(ids []string) (map[string]string, error) { return session.Senders(ctx, q, ids) })
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("read the transcript of %s: %w", id, err)

@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/task"
 	"wardroom/internal/transcript"
 )
 
@@ -138,20 +139,10 @@ type Check struct {
 
 // Verdict is what a person decided about a report.
 type Verdict struct {
-	Kind VerdictKind `json:"kind" enum:"approved,sent_back"`
-	By   string      `json:"by" doc:"The person's name."`
-	At   clock.Time  `json:"at"`
+	Kind task.Verdict `json:"kind" enum:"approved,sent_back"`
+	By   string       `json:"by" doc:"The person's name."`
+	At   clock.Time   `json:"at"`
 }
-
-// VerdictKind is a kind of verdict.
-type VerdictKind string
-
-// The kinds of verdicts. Reopened withdraws an approval.
-const (
-	WasApproved VerdictKind = "approved"
-	WasSentBack VerdictKind = "sent_back"
-	Reopened    VerdictKind = ""
-)
 
 // Outline is a receipt in short.
 type Outline struct {

@@ -10,13 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"wardroom/internal/archive"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/task"
 	"wardroom/internal/transcript"
 )
 
@@ -27,33 +28,14 @@ type Runtime interface {
 	Status() gateway.Status
 }
 
-// Transcript identifies a stored transcript and how far it was read.
-type Transcript struct {
-	ID, Key  string
-	Version  int64
-	Complete bool
-	ReadAt   *clock.Time
-	Messages int64
-}
-
 // Service makes receipts. Do not change its exported fields after first use.
 type Service struct {
 	DB      *db.DB
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
-
-	// TaskID returns the ID of the task with the given ID or key.
-	TaskID func(ctx context.Context, q db.Queryer, ref string) (string, error)
-	// NoTask lists the errors of TaskID.
-	NoTask []*fault.Error
-	// Meet marks the criteria of a task whose checks have passed as met.
-	Meet func(ctx context.Context, tx *db.Tx, taskID string, passed []string) error
-	// Transcripts returns the stored transcripts of sessions. Recent returns the newest ones of an
-	// agent. Messages returns the newest messages of a transcript.
-	Transcripts func(ctx context.Context, keys []string) ([]Transcript, error)
-	Recent      func(ctx context.Context, agentID string, since time.Time, limit int) ([]Transcript, error)
-	Messages    func(ctx context.Context, t Transcript, most int64) ([]transcript.Message, error)
+	Tasks   *task.Service
+	Archive *archive.Service // has the transcripts
 
 	start   sync.Once // in the first Refresh
 	started time.Time // of the first Refresh
@@ -75,12 +57,12 @@ const (
 // eventMade is the kind of the event for a new or changed receipt. Its subject is the task.
 const eventMade = "task.receipt_made"
 
-// Report begins a receipt for an agent's report that a task is done. at is the time of the report's event.
-// The parts that depend on the transcripts follow later.
-func (s *Service) Report(ctx context.Context, tx *db.Tx, taskID string, at clock.Time, text string, named []string) error {
-	by := actor.From(ctx)
-	r := row{Receipt: Make(Facts{Text: text, Named: named}), taskID: taskID, userID: by.ID, named: append([]string{}, named...)}
-	r.ID, r.AgentID, r.ReportedAt = db.NewID(), by.AgentID, at
+// Report begins a receipt for an agent's report that a task is done, for task.Service. The time of the
+// report's event is that of the task's last change. The parts that depend on the transcripts follow later.
+func (s *Service) Report(ctx context.Context, tx *db.Tx, t task.Task, text string) error {
+	by, named := actor.From(ctx), t.NamedChecks()
+	r := row{Receipt: Make(Facts{Text: text, Named: named}), taskID: t.ID, userID: by.ID, named: append([]string{}, named...)}
+	r.ID, r.AgentID, r.ReportedAt = db.NewID(), by.AgentID, t.UpdatedAt
 	r.Claim.Text = plaintext.Cut(text, maxClaim, " …")
 	if err := insert(ctx, tx, r); err != nil {
 		return fmt.Errorf("begin a receipt: %w", err)
@@ -88,8 +70,8 @@ func (s *Service) Report(ctx context.Context, tx *db.Tx, taskID string, at clock
 	return nil
 }
 
-// Judge stores what the caller decided about the task's newest report.
-func (s *Service) Judge(ctx context.Context, tx *db.Tx, taskID string, v VerdictKind) error {
+// Judge stores what the caller decided about the task's newest report, for task.Service.
+func (s *Service) Judge(ctx context.Context, tx *db.Tx, taskID string, v task.Verdict) error {
 	if _, err := judge(ctx, tx, taskID, v, actor.From(ctx).Name, s.Now()); err != nil {
 		return fmt.Errorf("judge a report: %w", err)
 	}
@@ -100,11 +82,11 @@ func (s *Service) Judge(ctx context.Context, tx *db.Tx, taskID string, v Verdict
 // agent has reported the task as done.
 func (s *Service) Get(ctx context.Context, ref string) (r Receipt, ok bool, err error) {
 	err = s.DB.View(ctx, func(q db.Queryer) error {
-		id, err := s.TaskID(ctx, q, ref)
+		t, err := s.Tasks.Find(ctx, q, ref)
 		if err != nil {
 			return err
 		}
-		all, err := ofTask(ctx, q, id, maxEarlier)
+		all, err := ofTask(ctx, q, t.ID, maxEarlier)
 		if err != nil {
 			return fmt.Errorf("read the receipts of a task: %w", err)
 		}
@@ -122,7 +104,7 @@ func (s *Service) Get(ctx context.Context, ref string) (r Receipt, ok bool, err 
 
 // shown returns the receipt with the grade that a person's approval gives it.
 func (r row) shown() Receipt {
-	if r.Evidence = r.Grade; r.Verdict != nil && r.Verdict.Kind == WasApproved {
+	if r.Evidence = r.Grade; r.Verdict != nil && r.Verdict.Kind == task.VerdictApproved {
 		r.Grade = Approved
 	}
 	return r.Receipt
@@ -139,11 +121,11 @@ func (r Receipt) short() Outline {
 
 // Last returns the newest receipt of a task in short, or nil.
 func (s *Service) Last(ctx context.Context, q db.Queryer, ref string) (*Outline, error) {
-	id, err := s.TaskID(ctx, q, ref)
+	t, err := s.Tasks.Find(ctx, q, ref)
 	if err != nil {
 		return nil, err
 	}
-	all, err := ofTask(ctx, q, id, 1)
+	all, err := ofTask(ctx, q, t.ID, 1)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -205,7 +187,7 @@ func (s *Service) refresh(ctx context.Context, r row) error {
 	}
 	began := t.start(r, w)
 	for _, x := range sessions {
-		messages, err := s.Messages(ctx, x, maxMessages)
+		messages, err := s.Archive.NewestMessages(ctx, x, maxMessages)
 		if err != nil {
 			return err
 		}
@@ -233,7 +215,7 @@ func (t times) start(r row, w work) time.Time {
 }
 
 // sourceOf identifies what was read of the transcripts.
-func sourceOf(sessions []Transcript) string {
+func sourceOf(sessions []archive.Transcript) string {
 	var b strings.Builder
 	for _, x := range sessions {
 		fmt.Fprintf(&b, "%s:%d:%d ", x.ID, x.Version, x.Messages)
@@ -244,20 +226,20 @@ func sourceOf(sessions []Transcript) string {
 // find returns the transcripts of the sessions in which the agent worked on the task, and the keys of
 // those that belong to the task alone. Without any, it searches the agent's latest sessions for a
 // report on the task.
-func (s *Service) find(ctx context.Context, r row, w work, t times) (sessions []Transcript, own []string, err error) {
+func (s *Service) find(ctx context.Context, r row, w work, t times) (sessions []archive.Transcript, own []string, err error) {
 	keys := slices.Clone(w.keys)
 	if w.reported != "" {
 		keys = append(keys, w.reported, strings.ToLower(w.reported))
 	}
-	if sessions, err = s.Transcripts(ctx, keys); err != nil || len(sessions) > 0 {
+	if sessions, err = s.Archive.Transcripts(ctx, keys); err != nil || len(sessions) > 0 {
 		return sessions, w.keys, err
 	}
-	recent, err := s.Recent(ctx, r.AgentID, t.start(r, w), maxRecent)
+	recent, err := s.Archive.RecentTranscripts(ctx, r.AgentID, t.start(r, w), maxRecent)
 	for _, x := range recent {
 		if x.ReadAt == nil || x.ReadAt.Before(r.ReportedAt.Time) {
 			continue
 		}
-		messages, err := s.Messages(ctx, x, maxSearched)
+		messages, err := s.Archive.NewestMessages(ctx, x, maxSearched)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -292,7 +274,7 @@ func (s *Service) waited(r row) time.Duration {
 }
 
 // settled reports whether the transcripts are complete, or whether it is too late to wait for them.
-func (s *Service) settled(r row, w work, t times, sessions []Transcript) bool {
+func (s *Service) settled(r row, w work, t times, sessions []archive.Transcript) bool {
 	waited := s.waited(r)
 	if waited > patience || len(sessions) == 0 && waited > patienceWithout && !w.dispatched {
 		return true
@@ -362,7 +344,7 @@ func (s *Service) store(ctx context.Context, r row, made Receipt, settled bool, 
 			return err
 		}
 		if i == 0 {
-			if err := s.Meet(ctx, tx, r.taskID, passed(made)); err != nil {
+			if err := s.Tasks.MeetCriteria(ctx, tx, r.taskID, passed(made)); err != nil {
 				return err
 			}
 		}
@@ -392,7 +374,7 @@ func (s *Service) Shorter(ctx context.Context, keys []string) (map[string]Outlin
 	for _, key := range keys {
 		o, err := s.Last(ctx, s.DB, key)
 		if err != nil {
-			if slices.ContainsFunc(s.NoTask, func(none *fault.Error) bool { return errors.Is(err, none) }) {
+			if errors.Is(err, task.ErrNotFound) {
 				continue
 			}
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/task"
 )
 
 // row is a receipt as it is stored.
@@ -30,7 +31,7 @@ func scan(s db.Row) (row, error) {
 	var r row
 	var number int64
 	var named, body, by string
-	var verdict VerdictKind
+	var verdict task.Verdict
 	var at *clock.Time
 	err := s.Scan(&r.ID, &r.taskID, &number, &r.AgentID, &r.userID, &r.ReportedAt, &r.Claim.Text, &named, &r.Pending, &r.source, &r.MadeAt, &r.Grade, &body, &verdict, &by, &at)
 	if err != nil {
@@ -45,7 +46,7 @@ func scan(s db.Row) (row, error) {
 		return r, fmt.Errorf("read a receipt: %w", err)
 	}
 	r.Claim.Text, r.Earlier = text, []Outline{}
-	if verdict != Reopened && at != nil {
+	if verdict != task.Reopened && at != nil {
 		r.Verdict = &Verdict{verdict, by, *at}
 	}
 	return r, nil
@@ -97,9 +98,9 @@ func pending(ctx context.Context, q db.Queryer, most int) ([]row, error) {
 
 // judge stores a person's verdict on the newest receipt of a task. It returns false if there is
 // none, or if the verdict is the same already.
-func judge(ctx context.Context, tx *db.Tx, taskID string, v VerdictKind, by string, at time.Time) (bool, error) {
+func judge(ctx context.Context, tx *db.Tx, taskID string, v task.Verdict, by string, at time.Time) (bool, error) {
 	condition := ` AND verdict = ''`
-	if v == Reopened {
+	if v == task.Reopened {
 		condition = ` AND verdict = 'approved'`
 	}
 	n, err := tx.Exec(ctx, `UPDATE receipts SET verdict = ?, verdict_by = ?, verdict_at = ? WHERE id =

@@ -60,7 +60,7 @@ func (s *Service) Messages(ctx context.Context, key string, limit int, before *o
 			m.List = append(m.List, transcript.OfPending(p))
 		}
 	}
-	if err := transcript.Name(m.List, func(ids []string) (map[string]string, error) { return s.Senders(ctx, s.DB, ids) }); err != nil {
+	if err := transcript.Name(m.List, func(ids []string) (map[string]string, error) { return Senders(ctx, s.DB, ids) }); err != nil {
 		return Messages{}, err
 	}
 	if page.Older > 0 {

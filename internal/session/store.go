@@ -23,7 +23,7 @@ func putSender(ctx context.Context, tx *db.Tx, now time.Time, runID, key string)
 }
 
 // Senders returns the names of the users who sent the given messages through Wardroom, by run ID.
-func (s *Service) Senders(ctx context.Context, q db.Queryer, runIDs []string) (map[string]string, error) {
+func Senders(ctx context.Context, q db.Queryer, runIDs []string) (map[string]string, error) {
 	args := make([]any, len(runIDs))
 	for i, id := range runIDs {
 		args[i] = id
