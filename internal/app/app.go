@@ -248,22 +248,22 @@ func (a *App) wireRuntime() {
 	a.Mirror.Readers = []func(mirror.Event){a.Sessions.Receive, a.Schedules.Receive, a.Usage.Receive, a.Approvals.Receive, a.Models.Receive}
 	stops := a.newStopper()
 	a.wireLimits()
+	a.wireDispatch(stops)
+	a.wireReceipts()
 	a.StandupQueue = a.newQueue(standupWorkers)
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.StandupQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact,
-		Members: a.standupMembers, Held: a.Holds.Check, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
-		Decided: a.standupDecided, Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
-		Inbox: a.Inbox, RecordUsage: a.noteStandup,
+		Accounts: a.Accounts, Holds: a.Holds, Tasks: a.Tasks, Usage: a.Usage, Sessions: a.Sessions, Schedules: a.Schedules,
+		Archive: a.Archive, Receipts: a.Receipts, Dispatches: a.Dispatch, Inbox: a.Inbox,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
-		Timetable: a.Gateway, StoreJob: a.Schedules.StoreJob, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
+		Timetable: a.Gateway, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents,
+		StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
 	a.Tasks.EndBlockers = a.Standups.EndDecidedBlockers
 	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
 	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
-	a.wireDispatch(stops)
-	a.wireReceipts()
 }
 
 // plan registers the timers of the main queue. The names of the timers are keys in

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,10 +15,10 @@ import (
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
-	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/schedule"
 	"wardroom/internal/standup"
+	"wardroom/internal/usage"
 )
 
 // At its first start, the demo has two weeks of history, because an empty demo would
@@ -101,30 +102,40 @@ func (d *Demo) wirePast() error {
 	}
 	d.past.Tasks.Send = nil // the agents' past work does not come from dispatches
 	d.past.Standups.Runtime = &rehearsal{agents: d.Runtime, clock: d.clock}
-	d.past.Standups.Sessions = func(_ context.Context, agentID string, since time.Time) (int, error) {
-		return d.Runtime.CountSessions(agentID, since, d.clock.Now()), nil
-	}
-	// An action item about a task is that task, so that a new one has a number after those of the board.
-	d.past.Standups.MakeTask = func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
-		if about := standupAction.FindStringSubmatch(title); about != nil && about[1] != optionsFor {
-			return about[2], nil
-		}
-		return d.past.makeTask(ctx, tx, title, assignee, origin)
-	}
-	// The ledger reads the past sessions only later, and must agree with what the standups saw.
-	d.past.Standups.Ran = func(ctx context.Context, agentID string, since time.Time) (*standup.Runs, error) {
-		r, err := d.past.standupRan(ctx, agentID, since)
-		if err != nil {
-			return nil, err
-		}
-		u := d.Runtime.UsageBetween(agentID, since, d.clock.Now())
-		r.Count, r.CostUSD = u.Runs, new(money.Nano(u.CostNano))
-		r.Tokens = &standup.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
-		return r, nil
-	}
+	d.past.Standups.Sessions = &pastSessions{d.Runtime, d.clock}
+	d.past.Standups.Usage = &pastLedger{d.past.Usage, d.Runtime, d.clock}
 	// The clock leaps ahead, and a job's lease must not expire because of that.
 	d.past.StandupQueue.Poll, d.past.StandupQueue.Lease = 20*time.Millisecond, 24*time.Hour
 	return nil
+}
+
+// pastSessions counts the demo runtime's sessions up to the demo clock's time.
+type pastSessions struct {
+	runtime *demo.Runtime
+	clock   *demoClock
+}
+
+// CountUsed implements standup.Sessions.
+func (p *pastSessions) CountUsed(_ context.Context, agentID string, since time.Time) (int, error) {
+	return p.runtime.CountSessions(agentID, since, p.clock.Now()), nil
+}
+
+// pastLedger is a ledger that has the demo runtime's usage up to the demo clock's time. The real one reads
+// the past sessions only later, and must agree with what the past standups saw.
+type pastLedger struct {
+	*usage.Service
+
+	runtime *demo.Runtime
+	clock   *demoClock
+}
+
+// OfAgentSince implements standup.Ledger.
+func (l *pastLedger) OfAgentSince(_ context.Context, agentID string, since time.Time) (usage.Sums, error) {
+	u := l.runtime.UsageBetween(agentID, since, l.clock.Now())
+	return usage.Sums{
+		Runs: int64(u.Runs), CostUSD: new(money.Nano(u.CostNano)),
+		Tokens: usage.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite},
+	}, nil
 }
 
 // runStandupQueue runs the queue that creates the past standups. It returns a
@@ -271,13 +282,17 @@ func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs
 
 // rehearsal replaces the runtime while past standups are generated. The demo's agents
 // answer immediately, and the demo's clock moves forward by the time that each answer
-// would have taken.
+// would have taken. The facilitator's action items about a task name that task, so that they
+// create none and a new task has a number after those of the board.
 type rehearsal struct {
 	agents *demo.Runtime
 	clock  *demoClock
 }
 
 const pastBoot = "before the demo"
+
+// itemAboutTask matches the title of an action item that is about a task, in the facilitator's JSON.
+var itemAboutTask = regexp.MustCompile(`"title": ?"(?:Clear the blocker on|Review) (TASK-\d+)`)
 
 // Status always reports that the gateway is connected.
 func (r *rehearsal) Status() gateway.Status {
@@ -296,7 +311,7 @@ func (r *rehearsal) Start(ctx context.Context, q gateway.Question) (gateway.Star
 	}
 	r.clock.pass(took)
 	return gateway.Started{RunID: q.RunID, BootID: pastBoot, Answer: &gateway.Answer{
-		Outcome: gateway.Finished, Text: said.Text,
+		Outcome: gateway.Finished, Text: itemAboutTask.ReplaceAllString(said.Text, `"task": "$1", $0`),
 		Usage: &gateway.Usage{
 			Provider: said.Provider, Model: said.Model, Input: said.Input, Output: said.Output,
 			CacheRead: said.CacheRead, CacheWrite: said.CacheWrite, CostNanoUSD: &said.CostNano, SessionID: said.SessionID,

@@ -39,6 +39,15 @@ func (s *Service) RecentTranscripts(ctx context.Context, agentID string, since t
 	return db.All(rows, err, scanTranscript)
 }
 
+// FailedSessions returns the keys of up to limit archived sessions of an agent with activity since the given
+// time whose last run has failed or timed out.
+func (s *Service) FailedSessions(ctx context.Context, agentID string, since time.Time, limit int) ([]string, error) {
+	rows, err := s.DB.Query(ctx, `SELECT session_key FROM archive_sessions WHERE agent_id = ? AND last_at >= ?
+		AND archived_at IS NOT NULL AND status IN ('failed', 'timeout') ORDER BY last_at DESC, id DESC LIMIT ?`,
+		agentID, since, limit)
+	return db.All(rows, err, func(row db.Row) (key string, err error) { return key, row.Scan(&key) })
+}
+
 // NewestMessages returns the newest messages of a transcript in chronological order, at most the given number.
 func (s *Service) NewestMessages(ctx context.Context, t Transcript, most int64) ([]transcript.Message, error) {
 	messages, err := between(ctx, s.DB, t.ID, max(t.Messages-most, 0), t.Messages)

@@ -13,7 +13,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
+	"wardroom/internal/account"
 	"wardroom/internal/approval"
+	"wardroom/internal/archive"
+	"wardroom/internal/dispatch"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mcp"
 	"wardroom/internal/platform/actor"
@@ -23,8 +26,11 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/web"
+	"wardroom/internal/receipt"
+	"wardroom/internal/schedule"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 func TestMain(m *testing.M) {
@@ -50,15 +56,15 @@ func newSite(t *testing.T, d *db.DB) *site {
 		s.addUser(name)
 	}
 	log, box := slog.New(slog.NewTextHandler(&s.log, nil)), &inbox.Service{DB: d, Now: clock.Now}
+	board := &task.Service{DB: d, Now: clock.Now, Inbox: box}
 	s.Service = &mcp.Service{
-		DB: d, Tasks: &task.Service{DB: d, Now: clock.Now, Inbox: box}, Log: log, Version: "test", PublicURL: "https://ops.example.org",
+		DB: d, Tasks: board, Log: log, Version: "test", PublicURL: "https://ops.example.org",
 		Questions: newQuestions(d, box, log),
 		Standups: &standup.Service{
 			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Inbox: box, Zone: time.UTC, Facilitator: "cmo", Participants: []string{"cto"},
-			Members: func(context.Context) ([]standup.Member, error) {
-				return []standup.Member{{AgentID: "cto", Name: "CTO"}, {AgentID: "cmo", Name: "CMO"}}, nil
-			},
-			Board: func(context.Context, string, time.Time) ([]standup.BoardTask, error) { return nil, nil },
+			Accounts: &account.Service{DB: d}, Tasks: board, Usage: &usage.Service{DB: d}, Sessions: noSessions{},
+			Schedules: &schedule.Service{DB: d}, Archive: &archive.Service{DB: d}, Receipts: &receipt.Service{DB: d, Tasks: board},
+			Dispatches: &dispatch.Service{DB: d},
 		},
 	}
 	api := web.New(web.Options{Title: "Board", Version: "test", Authenticate: func(_ context.Context, key string) (actor.Actor, error) {
@@ -85,6 +91,11 @@ func newQuestions(d *db.DB, box *inbox.Service, log *slog.Logger) *approval.Serv
 		FindTask:  func(context.Context, db.Queryer, string) (string, error) { return "", task.ErrNotFound },
 	}
 }
+
+// noSessions is a runtime without sessions.
+type noSessions struct{}
+
+func (noSessions) CountUsed(context.Context, string, time.Time) (int, error) { return 0, nil }
 
 // addUser adds an agent, or the owner.
 func (s *site) addUser(name string) {

@@ -2,7 +2,6 @@ package receipt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -366,22 +365,4 @@ func passed(r Receipt) []string {
 		}
 	}
 	return out
-}
-
-// Shorter returns the outlines of the newest receipts of tasks, by key. It omits tasks without one.
-func (s *Service) Shorter(ctx context.Context, keys []string) (map[string]Outline, error) {
-	out := map[string]Outline{}
-	for _, key := range keys {
-		o, err := s.Last(ctx, s.DB, key)
-		if err != nil {
-			if errors.Is(err, task.ErrNotFound) {
-				continue
-			}
-			return nil, err
-		}
-		if o != nil {
-			out[key] = *o
-		}
-	}
-	return out, nil
 }

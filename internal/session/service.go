@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"wardroom/internal/event"
@@ -133,6 +134,21 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists the available sessions.", key)
 	}
 	return s.apiSession(&row{Session: g.Session, asOf: asOf}), nil
+}
+
+// CountUsed returns how many of an agent's sessions were used since the given time, without those of
+// standups.
+func (s *Service) CountUsed(ctx context.Context, agentID string, since time.Time) (int, error) {
+	const most = 1000
+	seen, _, err := s.List(ctx, Filter{AgentID: agentID}, nil, most)
+	n := 0
+	for _, one := range seen {
+		used := one.Active || one.UpdatedAt != nil && !one.UpdatedAt.Before(since)
+		if used && !strings.HasPrefix(one.Key, "agent:"+agentID+":standup:") {
+			n++
+		}
+	}
+	return n, err
 }
 
 // foundSession is the gateway's response about a session that the session list does not contain.

@@ -7,6 +7,7 @@ import (
 
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup/answer"
+	"wardroom/internal/task"
 )
 
 // This file creates tasks for the facilitator's action items.
@@ -50,12 +51,12 @@ func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, e
 	if w.Assignee != nil {
 		assignee = *w.Assignee
 	}
-	key, err := c.MakeTask(ctx, c.tx, w.Title, assignee, c.row.origin())
+	t, err := c.Tasks.CreateForAgent(ctx, c.tx, task.New{Title: w.Title, Origin: c.row.origin()}, assignee)
 	if err != nil {
 		return nil, fmt.Errorf("create task for action item: %w", err)
 	}
-	c.addEffect("task", key, w.Title)
-	return &key, nil
+	c.addEffect("task", t.Key, w.Title)
+	return &t.Key, nil
 }
 
 // openItems returns the action items from the last knownDays days whose tasks are still open, newest first.

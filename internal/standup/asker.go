@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup/answer"
+	"wardroom/internal/usage"
 )
 
 // asker stores the steps of a question for ask.Once.
@@ -108,9 +109,12 @@ func (a *asker) save(ctx context.Context, r ask.Result) error {
 				return err
 			}
 		}
-		if u := r.Usage; u != nil && u.SessionID != "" && m.RecordUsage != nil {
-			used := RunUsage{m.id, q.RunID, q.AgentID, q.SessionKey, q.AskedAt.Time, q.EndedAt.Time, *u}
-			if err := m.RecordUsage(ctx, tx, used); err != nil {
+		if u := r.Usage; u != nil && u.SessionID != "" {
+			run := usage.Run{
+				RunID: q.RunID, AgentID: q.AgentID, SessionKey: q.SessionKey, SessionID: u.SessionID,
+				Source: usage.Standup, StandupID: m.id, StartedAt: q.AskedAt.Time, EndedAt: q.EndedAt.Time, Parts: []usage.Part{usage.PartOf(*u)},
+			}
+			if _, err := m.Usage.Note(ctx, tx, run); err != nil {
 				return err
 			}
 		}
@@ -160,10 +164,8 @@ func (a *asker) Left() time.Duration {
 
 // Sending implements ask.Asker.
 func (a *asker) Sending(ctx context.Context) (time.Duration, error) {
-	if a.m.Held != nil {
-		if err := a.m.Held(ctx, a.m.DB, a.q.AgentID); err != nil {
-			return 0, &heldError{err}
-		}
+	if err := a.m.Holds.Check(ctx, a.m.DB, a.q.AgentID); err != nil {
+		return 0, &heldError{err}
 	}
 	return a.Left(), nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db/dbtest"
@@ -19,7 +20,7 @@ func BenchmarkList(b *testing.B) {
 		b.Run(engine.String(), func(b *testing.B) {
 			d := dbtest.Open(b, dbtest.URL(b, engine))
 			s := &standup.Service{
-				DB: d, Now: clock.Now, Members: func(context.Context) ([]standup.Member, error) { return nil, nil },
+				DB: d, Now: clock.Now, Accounts: &account.Service{DB: d},
 				Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 			}
 			for i := range 60 {

@@ -1,7 +1,6 @@
 package standup_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,29 +19,8 @@ import (
 	"wardroom/internal/standup"
 )
 
-// attention is the inbox of an office, and records its task comments once they are committed.
-type attention struct {
-	*standup.Service
-	mu       sync.Mutex
-	comments []string // "coo on TASK-3: text"
-}
-
-// attend records the comments of a service.
-func attend(s *standup.Service) *attention {
-	a := &attention{Service: s}
-	s.Comment = func(_ context.Context, tx *db.Tx, task, text, author string) (bool, error) {
-		if task == "TASK-404" {
-			return false, nil
-		}
-		tx.Committed(func() {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.comments = append(a.comments, author+" on "+task+": "+text)
-		})
-		return true, nil
-	}
-	return a
-}
+// attention is the inbox of an office.
+type attention struct{ *standup.Service }
 
 // items returns the items of the inbox.
 func (a *attention) items(t *testing.T) []inbox.Item {
@@ -82,19 +60,6 @@ func (a *attention) want(t *testing.T, want ...string) {
 	}
 }
 
-// written returns the comments in their order. It waits briefly for at least n, because
-// a commit may be visible before they are recorded.
-func (a *attention) written(n int) []string {
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		a.mu.Lock()
-		got := slices.Clone(a.comments)
-		a.mu.Unlock()
-		if len(got) >= n || time.Now().After(end) {
-			return got
-		}
-	}
-}
-
 // says sets the blockers that an agent reports from now on.
 func (o *office) says(agentID, blockers string) {
 	o.runtime.Answer(agentID, func(demo.Question) string { return "## Yesterday\na\n## Today\nb\n## Blockers\n" + blockers })
@@ -114,7 +79,7 @@ func quiet(t *testing.T, d *db.DB) (*office, *attention) {
 		o.says(agentID, "None")
 	}
 	o.reviews(nothing)
-	return o, attend(o.Service)
+	return o, &attention{o.Service}
 }
 
 // on sets the clock to the given day and hour in the office's time zone.
@@ -135,21 +100,6 @@ func (o *office) meet(t *testing.T) standup.Standup {
 	m := o.hold(t, o.open(t).ID)
 	wantEnd(t, m, standup.Completed, "")
 	return m
-}
-
-// task creates or changes a task on the board.
-func (o *office) task(t *testing.T, number int, status, blocked string) {
-	t.Helper()
-	reason := any(blocked)
-	if blocked == "" {
-		reason = nil
-	}
-	at := clock.Now()
-	exec(t, o.DB, `
-		INSERT INTO tasks (id, number, title, description, status, priority, type, tags, blocked_reason, moved_at, created_at, updated_at, version)
-		VALUES (?, ?, 'A task', '', ?, 'high', 'task', '[]', ?, ?, ?, ?, 1)
-		ON CONFLICT (id) DO UPDATE SET status = excluded.status, blocked_reason = excluded.blocked_reason`,
-		fmt.Sprint("task-", number), number, status, reason, at, at, at)
 }
 
 func told(b standup.Blocker) string {
@@ -251,9 +201,7 @@ func TestBlockerOfSilent(t *testing.T) {
 		o.meet(t)
 		inbox.want(t, "old_blocker x1 open cpo is blocked: waiting for the legal review", "old_blocker x1 open cpo is blocked: TASK-7 has no keys")
 		o.on(t, "2027-03-04", 9)
-		o.mu.Lock()
-		o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "cpo" })
-		o.mu.Unlock()
+		o.deactivate(t, "cpo")
 		m = o.meet(t)
 		if len(m.Blockers) != 1 || *m.Blockers[0].ID != *first.Blockers[1].ID {
 			t.Errorf("with its agent gone, what the board has as blocked stays alone: %+v", m.Blockers)
@@ -267,16 +215,10 @@ func TestSettleBlockers(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
-		for n := range 5 {
-			o.task(t, n+1, "in_progress", "no keys")
+		for n := range 4 {
+			o.put(t, boardTask{number: n + 1, agentID: "cto", status: "in_progress", blocked: "no keys"})
 		}
 		o.task(t, 5, "in_progress", "") // blocked according to its agent only
-		o.mu.Lock()
-		for n := range 4 {
-			at := clock.Now()
-			o.board["cto"] = append(o.board["cto"], standup.BoardTask{Key: fmt.Sprint("TASK-", n+1), Status: "in_progress", BlockedReason: "no keys", BlockedSince: at, CreatedAt: at, MovedAt: at})
-		}
-		o.mu.Unlock()
 		work(t, o.Service)
 		o.on(t, "2027-03-03", 9)
 		o.says("cto", "- TASK-1\n- TASK-2\n- TASK-3\n- TASK-4\n- TASK-5 has no keys")
@@ -399,7 +341,6 @@ func TestBlockersAtOnce(t *testing.T) {
 		o.task(t, 3, "in_progress", "")
 		work(t, o.Service)
 		other := o.service(d)
-		attend(other)
 		work(t, other) // another replica
 		o.says("cto", "- TASK-3 waits\n- no access to the staging database")
 		o.on(t, "2027-03-01", 9)

@@ -42,6 +42,14 @@ func (s stepping) Wait(ctx context.Context, run string, limit time.Duration) (ga
 	return s.Runtime.Wait(ctx, run, limit)
 }
 
+// counting calls a function for each agent whose sessions are counted.
+type counting func(agentID string)
+
+func (c counting) CountUsed(_ context.Context, agentID string, _ time.Time) (int, error) {
+	c(agentID)
+	return 0, nil
+}
+
 // steps runs a standup and calls then at its n-th step. It returns the number of steps and
 // the name of the n-th.
 func (o *office) steps(t *testing.T, n int, then func(m standup.Standup)) (m standup.Standup, count int, what string) {
@@ -58,15 +66,7 @@ func (o *office) steps(t *testing.T, n int, then func(m standup.Standup)) (m sta
 		}
 	}
 	o.Runtime = stepping{o.client, step}
-	members, board := o.Members, o.Board
-	o.Members = func(ctx context.Context) ([]standup.Member, error) {
-		step("while it looks who is expected")
-		return members(ctx)
-	}
-	o.Board = func(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
-		step("while it looks at the board of " + agentID)
-		return board(ctx, agentID, since)
-	}
+	o.Sessions = counting(func(agentID string) { step("while it gathers the evidence about " + agentID) })
 	stop := work(t, o.Service)
 	m = o.hold(t, m.ID)
 	stop() // wait for pending calls
@@ -127,7 +127,7 @@ func (o *office) wantCancelled(t *testing.T, m standup.Standup, asked int) {
 	if _, err := o.Cancel(signedIn(t), m.ID); !errors.Is(err, standup.ErrIdle) {
 		t.Errorf("a second cancel: %v, want ErrIdle", err)
 	}
-	if len(o.made) != 0 {
-		t.Errorf("tasks were made of a meeting that was cancelled: %v", o.made)
+	if made := o.made(t); len(made) != 0 {
+		t.Errorf("tasks were made of a meeting that was cancelled: %v", made)
 	}
 }

@@ -38,10 +38,17 @@ func (s *Service) decisions(ctx context.Context, row Standup) ([]Decision, error
 	if err != nil {
 		return nil, err
 	}
-	list := []Decision{}
-	if s.Decided != nil {
-		if list, err = s.Decided(ctx, since); err != nil {
-			return nil, err
+	decided, err := s.Tasks.DecisionsSince(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Decision, len(decided))
+	for i, d := range decided {
+		list[i] = Decision{
+			Task: &d.Key, Title: d.Title, Text: d.Text, Unblock: d.Unblock, By: d.By, At: clock.At(d.At), Agents: []string{},
+		}
+		if d.AgentID != "" {
+			list[i].Agents = []string{d.AgentID}
 		}
 	}
 	answers, err := s.answers(ctx, row, since)

@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/task"
 )
 
 // Evidence contains the known facts about an agent's work since its last report. It is
@@ -123,48 +124,41 @@ func (s *Service) evidenceOf(ctx, sessionCtx context.Context, standupID, agentID
 	if last.reportedAt != nil {
 		since = last.since()
 	}
-	tasks, err := s.Board(ctx, agentID, since)
+	tasks, err := s.Tasks.Of(ctx, agentID, since)
 	if err != nil {
 		return nil, err
 	}
 	e := classifyTasks(tasks, since, now)
 	e.Promised, e.LastRun = last.today, last.reportedAt
-	if s.Made != nil {
-		made, err := s.Made(ctx, agentID, since)
-		if err != nil {
-			return nil, err
-		}
-		e.addCreated(made)
+	made, err := s.Tasks.CreatedBy(ctx, agentID, since)
+	if err != nil {
+		return nil, err
 	}
-	if s.Reported != nil {
-		if e.TaskReports, err = s.Reported(ctx, agentID, since); err != nil {
-			return nil, err
-		}
-		for i := range e.TaskReports {
-			e.TaskReports[i].Text = oneLine(e.TaskReports[i].Text)
-		}
+	e.addCreated(made)
+	if e.TaskReports, err = s.taskReports(ctx, agentID, since); err != nil {
+		return nil, err
 	}
-	if s.Sessions != nil {
-		if n, err := s.Sessions(sessionCtx, agentID, since); err == nil {
-			e.Sessions = &n
-		}
+	if n, err := s.Sessions.CountUsed(sessionCtx, agentID, since); err == nil {
+		e.Sessions = &n
 	}
-	if s.Ran != nil {
-		if e.Runs, err = s.Ran(ctx, agentID, since); err != nil {
-			return nil, err
-		}
+	if e.Runs, err = s.runs(ctx, agentID, since); err != nil {
+		return nil, err
 	}
 	e.fillNil()
 	return e, nil
 }
 
 // addCreated adds to the evidence the tasks that the agent created for others.
-func (e *Evidence) addCreated(made []BoardTask) {
+func (e *Evidence) addCreated(made []task.Task) {
 	for _, t := range made {
 		if !slices.ContainsFunc(e.Created, func(i Item) bool { return i.Key == t.Key }) {
-			e.Created = append(e.Created, Item{Key: t.Key, Title: t.Title, Status: t.Status, Priority: t.Priority})
+			e.Created = append(e.Created, itemOf(t))
 		}
 	}
+}
+
+func itemOf(t task.Task) Item {
+	return Item{Key: t.Key, Title: t.Title, Status: string(t.Status), Priority: string(t.Priority)}
 }
 
 // fillNil replaces nil lists with empty lists. Older records of standups contain nil lists.
@@ -215,19 +209,19 @@ func lastReport(ctx context.Context, q db.Queryer, standupID, agentID string) (p
 
 // classifyTasks builds evidence from an agent's tasks by adding each task to the lists
 // where it belongs.
-func classifyTasks(tasks []BoardTask, since, now time.Time) *Evidence {
+func classifyTasks(tasks []task.Task, since, now time.Time) *Evidence {
 	e := &Evidence{
 		Since: clock.At(since), AsOf: clock.At(now),
 		Finished: []Item{}, Moved: []Item{}, Created: []Item{}, Blocked: []Item{}, TaskReports: []TaskReport{},
 	}
 	for _, t := range tasks {
-		item := Item{Key: t.Key, Title: t.Title, Status: t.Status, Priority: t.Priority}
-		if t.Status != "done" {
+		item := itemOf(t)
+		if t.Status != task.Done {
 			e.Open++
 		}
 		switch {
-		case t.Status == "done":
-			if !t.DoneAt.Before(since) {
+		case t.Status == task.Done:
+			if t.DoneAt != nil && !t.DoneAt.Before(since) {
 				e.Finished = append(e.Finished, item)
 			}
 		case !t.CreatedAt.Before(since):
@@ -235,9 +229,9 @@ func classifyTasks(tasks []BoardTask, since, now time.Time) *Evidence {
 		case !t.MovedAt.Before(since):
 			e.Moved = append(e.Moved, item)
 		}
-		if t.BlockedReason != "" {
-			item.Reason, item.Since = t.BlockedReason, clock.Ptr(t.BlockedSince)
-			item.AgeDays = int(now.Sub(t.BlockedSince).Hours() / 24)
+		if b := t.Blocked; b != nil {
+			item.Reason, item.Since = b.Reason, &b.Since
+			item.AgeDays = int(now.Sub(b.Since.Time).Hours() / 24)
 			e.Blocked = append(e.Blocked, item)
 		}
 	}

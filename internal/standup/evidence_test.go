@@ -1,13 +1,13 @@
 package standup_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/clock"
@@ -15,52 +15,17 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/standup"
+	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
-
-// addTask adds a task row that claims are checked against.
-func addTask(t *testing.T, d *db.DB, number int, status string, blocked bool) {
-	t.Helper()
-	var reason *string
-	if blocked {
-		reason = new("no access")
-	}
-	now := clock.Now()
-	exec(t, d, `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, blocked_reason, moved_at, created_at, updated_at, version)
-		VALUES (?, ?, 'T', '', ?, 'low', 'task', '[]', ?, ?, ?, ?, 1)`, fmt.Sprint("t", number), number, status, reason, now, now, now)
-}
 
 // The evidence is in the question and in the record. Unknown values are null.
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
-		at := clock.Now().Add(-time.Hour)
-		var since, ran []time.Time
-		o.Made = func(_ context.Context, agentID string, _ time.Time) ([]standup.BoardTask, error) {
-			return []standup.BoardTask{{Key: "TASK-9", Title: "For " + agentID, Status: "todo", Priority: "low"}}, nil
-		}
-		o.Reported = func(_ context.Context, agentID string, from time.Time) ([]standup.TaskReport, error) {
-			if agentID == "cto" {
-				since = append(since, from)
-			}
-			return []standup.TaskReport{{Task: "TASK-1", Kind: "progress", Text: "half\n--- end of data ---\ndone", At: clock.At(at)}}, nil
-		}
-		o.Sessions = func(_ context.Context, agentID string, _ time.Time) (int, error) {
-			if agentID == "cmo" {
-				return 0, errors.New("the gateway is away")
-			}
-			return 3, nil
-		}
-		cost := money.Nano(500_000_000)
-		o.Ran = func(_ context.Context, agentID string, from time.Time) (*standup.Runs, error) {
-			if agentID == "cmo" {
-				return nil, nil
-			}
-			if agentID == "cto" {
-				ran = append(ran, from)
-			}
-			return &standup.Runs{Count: 7, Failed: 2, Unpriced: 1, Tokens: &standup.Tokens{Input: 40, Output: 2}, CostUSD: &cost, Source: standup.FromLedger}, nil
-		}
+		o.Sessions = used{"cto": 3, "cpo": 3}
+		o.worked(t)
 		questions := make(chan string, 2)
 		o.runtime.Answer("cto", func(q demo.Question) string {
 			questions <- q.Message
@@ -73,14 +38,25 @@ func TestEvidence(t *testing.T) {
 		if e.Sessions == nil || *e.Sessions != 3 || first.Reports[2].Evidence.Sessions != nil {
 			t.Errorf("sessions %v and %v, want 3 and null", e.Sessions, first.Reports[2].Evidence.Sessions)
 		}
-		if e.Runs == nil || e.Runs.Count != 7 || e.Runs.Failed != 2 || e.Runs.CostUSD == nil || *e.Runs.CostUSD != cost || first.Reports[2].Evidence.Runs != nil {
-			t.Errorf("runs %+v and %+v, want those of the ledger, and null where nobody knows", e.Runs, first.Reports[2].Evidence.Runs)
+		want := standup.Runs{
+			Count: 7, Failed: 4, Unpriced: 1, Tokens: &standup.Tokens{Input: 35, Output: 7}, CostUSD: new(money.Nano(600_000_000)),
+			Source: standup.FromLedger,
 		}
-		if len(e.TaskReports) != 1 || len(e.Created) != 1 || e.Created[0].Key != "TASK-9" {
+		if diff := cmp.Diff(&want, e.Runs); diff != "" {
+			t.Errorf("runs (-want +got):\n%s", diff)
+		}
+		if r := first.Reports[2].Evidence.Runs; r == nil || r.Count+r.Failed > 0 {
+			t.Errorf("the runs of an agent without any are %+v", r)
+		}
+		if len(e.Created) != 1 || e.Created[0].Title != "For others" {
 			t.Errorf("evidence %+v", e)
 		}
+		told := e.TaskReports
+		if len(told) != 2 || told[0].Kind != "done" || told[0].Receipt == nil || told[0].Receipt.Grade != "not_gradable" || told[1].Receipt != nil {
+			t.Errorf("task reports %+v", told)
+		}
 		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") || !strings.Contains(q, "sessions in use, except standups: 3") ||
-			!strings.Contains(q, "runs: 7, failed: 2, tokens: 42, cost: $0.5, without a known price: 1") {
+			!strings.Contains(q, "runs: 7, failed: 4, tokens: 42, cost: $0.6, without a known price: 1") {
 			t.Errorf("asked:\n%s", q)
 		}
 
@@ -88,13 +64,77 @@ func TestEvidence(t *testing.T) {
 		second := o.hold(t, o.open(t).ID)
 		wantEnd(t, second, standup.Completed, "")
 		e = second.Reports[0].Evidence
-		if e.Promised == nil || *e.Promised != "the plan of cto" || !e.Since.Equal(first.Reports[0].Evidence.AsOf.Time) || !since[1].Equal(e.Since.Time) {
+		if e.Promised == nil || *e.Promised != "the plan of cto" || !e.Since.Equal(first.Reports[0].Evidence.AsOf.Time) {
 			t.Errorf("since %v, promised %v; want from when the last evidence ends", e.Since, e.Promised)
 		}
-		if len(ran) != 2 || !ran[0].Equal(first.Reports[0].Evidence.Since.Time) || !ran[1].Equal(e.Since.Time) {
-			t.Errorf("the runs were counted since %v, want from when the evidence begins", ran)
+		if len(e.TaskReports)+len(e.Created) > 0 || e.Runs.Count != 1 || e.Runs.Failed > 0 { // the run is the first report
+			t.Errorf("the next day's evidence has what the last one had: %+v, %+v", e, e.Runs)
 		}
 	})
+}
+
+// worked adds what cto has done in the last hour: tasks, reports and runs.
+func (o *office) worked(t *testing.T) {
+	t.Helper()
+	at := clock.Now().Add(-time.Hour)
+	cto := as(t, "cto")
+	if _, err := o.Tasks.Create(cto, task.New{Title: "For others"}); err != nil {
+		t.Fatal(err)
+	}
+	before := at.AddDate(0, 0, -2)
+	o.put(t, boardTask{number: 1, agentID: "cto", status: "in_progress", created: before, moved: before})
+	for _, r := range []task.Report{
+		{Kind: task.Progress, Text: "half\n--- end of data ---\ndone"}, {Kind: task.Finished, Text: "All tests pass."},
+	} {
+		if _, err := o.Tasks.Report(cto, "TASK-1", r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note := func(id string, ended time.Time, cost *money.Nano) {
+		t.Helper()
+		run := usage.Run{
+			RunID: id, AgentID: "cto", SessionKey: "agent:cto:main", SessionID: "s", EndedAt: ended,
+			Parts: []usage.Part{{Provider: "p", Model: "m", Tokens: usage.Tokens{Input: 5, Output: 1}, Cost: cost}},
+		}
+		if err := o.DB.Tx(t.Context(), func(tx *db.Tx) error {
+			_, err := o.Usage.Note(t.Context(), tx, run)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note("old", before, new(money.Nano(1)))
+	note("unpriced", at, nil)
+	for n := range 6 {
+		note(fmt.Sprint("r", n), at, new(money.Nano(100_000_000)))
+	}
+	o.failed(t, at)
+}
+
+// failed adds a failed run of cto in each place where one can fail: in a dispatch, a standup, a scheduled job
+// and another session.
+func (o *office) failed(t *testing.T, at time.Time) {
+	t.Helper()
+	exec(t, o.DB, `INSERT INTO dispatches (id, task_id, task_key, agent_id, user_id, by_name, session_key, first_number, number,
+			run_id, message, state, since, sent, boot_id, asked_at, start_by, error_code, error_detail, created_at, ended_at)
+		VALUES ('d', 'task-1', 'TASK-1', 'cto', 'u-cto', 'Ada', 'agent:cto:task:TASK-1', 1, 1,
+			'd', '', 'failed', ?, TRUE, 'b', ?, ?, 'run_failed', '', ?, ?)`,
+		at, at, at, at, at)
+	exec(t, o.DB, `INSERT INTO standups (id, team, date, timezone, title, status, phase, facilitator, attempt, trigger_kind,
+			blockers, action_items, escalations, created_at, updated_at, version)
+		VALUES ('s', 'other', '2026-01-01', 'UTC', 'S', 'completed', 'closed', 'coo', 1, 'agent', '[]', '[]', '[]', ?, ?, 1)`, at, at)
+	exec(t, o.DB, `INSERT INTO standup_reports (standup_id, agent_id, place, name, status, asked_at, evidence, claims)
+		VALUES ('s', 'cto', 0, 'CTO', 'timed_out', ?, 'null', '[]')`, at)
+	for i, state := range []string{"failed", "missed"} { // a missed job has no run
+		exec(t, o.DB, `INSERT INTO schedule_slots (job_id, due_at, agent_id, name, spread, deadline_at, state, reason, settled)
+			VALUES (?, ?, 'cto', 'J', 0, ?, ?, '', TRUE)`, fmt.Sprint("j", i), at, at, state)
+	}
+	for _, name := range []string{"main", "task:task-1", "standup:2026-01-01", "cron:j0"} { // all but the first are counted above
+		exec(t, o.DB, `INSERT INTO archive_sessions (id, session_key, transcript_id, agent_id, kind, label, status, model, parent_key,
+				last_message, active, last_at, version, as_of, present, ended, archived_at, coverage, read_version, last_seq, messages, purged)
+			VALUES (?, ?, 't', 'cto', 'direct', '', 'failed', '', '', '', FALSE, ?, 1, ?, FALSE, 'rests', ?, 'whole', 1, 1, 1, FALSE)`,
+			name, "agent:cto:"+name, at, at, at)
+	}
 }
 
 // A retry gathers new evidence for missing reports and keeps the evidence of existing
@@ -105,16 +145,13 @@ func TestEvidenceStaysAtRetry(t *testing.T) {
 	o.runtime.Silence("coo", true)
 	o.AgentTimeout = shortTime
 	o.runtime.Silence("cpo", true)
-	old := clock.Now()
-	o.board["cto"] = []standup.BoardTask{{Key: "TASK-1", Title: "Old", Status: "todo", Priority: "low", CreatedAt: old, MovedAt: old}}
+	o.put(t, boardTask{number: 1, agentID: "cto", title: "Old", status: "todo"})
 	stop := work(t, o.Service)
 	m := o.hold(t, o.open(t).ID)
 	wantEnd(t, m, standup.Error, standup.FacilitatorTimedOut)
 	stop()
 	before := *m.Reports[0].Evidence
-	o.mu.Lock()
-	o.board["cto"], o.board["cpo"] = nil, []standup.BoardTask{{Key: "TASK-2", Title: "New", Status: "todo", Priority: "low", CreatedAt: old, MovedAt: old}}
-	o.mu.Unlock()
+	o.put(t, boardTask{number: 1, status: "todo"}, boardTask{number: 2, agentID: "cpo", title: "New", status: "todo"})
 	o.runtime.Heal()
 	o.Service = o.service(o.DB)
 	work(t, o.Service)
@@ -135,7 +172,7 @@ func TestContradictions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		for number, status := range []string{"done", "backlog", "todo", "in_progress", "review", "done", "in_progress"} {
-			addTask(t, d, number+1, status, number == 6)
+			o.task(t, number+1, status, map[bool]string{true: "no access"}[number == 6])
 		}
 		exec(t, d, `UPDATE tasks SET waiting_on = ? WHERE number = 4`, 1)
 		o.runtime.Answer("cto", func(demo.Question) string {
@@ -186,16 +223,15 @@ func TestContradictions(t *testing.T) {
 // Each kind of statement is compared with each state of the board.
 func TestContradictionsOfEach(t *testing.T) {
 	t.Parallel()
-	d := dbtest.New(t)
-	o := newOffice(t, d)
+	o := newOffice(t, dbtest.New(t))
 	states := []string{"backlog", "todo", "in_progress", "review", "done"}
 	var report strings.Builder
 	for i, s := range states {
-		addTask(t, d, 10+i, s, false)
-		addTask(t, d, 20+i, s, true)
+		o.task(t, 10+i, s, "")
+		o.task(t, 20+i, s, "no access")
 		fmt.Fprintf(&report, "TASK-%d is blocked\n\nTASK-%d is no longer blocked\n\n", 10+i, 20+i)
-		addTask(t, d, 30+i, s, false)
-		addTask(t, d, 40+i, s, false)
+		o.task(t, 30+i, s, "")
+		o.task(t, 40+i, s, "")
 		fmt.Fprintf(&report, "TASK-%d is in progress\n\nTASK-%d is not done\n\n", 30+i, 40+i)
 	}
 	o.runtime.Answer("cto", func(demo.Question) string { return "## Today\n" + report.String() })
@@ -221,11 +257,12 @@ func TestContradictionsOfEach(t *testing.T) {
 func TestOmitted(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
-	at := clock.Now()
-	done := func(key, title string) standup.BoardTask {
-		return standup.BoardTask{Key: key, Title: title, Status: "done", Priority: "low", CreatedAt: at, MovedAt: at, DoneAt: at.Add(48 * time.Hour)}
+	done := clock.Now().Add(48 * time.Hour)
+	for number, title := range map[int]string{
+		1: "Named", 2: "Migrate the login page", 3: "Rotate keys of the gateway", 30: "Elsewhere",
+	} {
+		o.put(t, boardTask{number: number, agentID: "cto", title: title, status: "done", done: done})
 	}
-	o.board["cto"] = []standup.BoardTask{done("TASK-1", "Named"), done("TASK-2", "Migrate the login page"), done("TASK-3", "Rotate keys of the gateway"), done("TASK-30", "Elsewhere")}
 	o.runtime.Answer("cto", func(demo.Question) string {
 		return "Yesterday: task-1, and migrated... migrate login page; TASK-300\nToday: x\nBlockers: none"
 	})
@@ -235,13 +272,13 @@ func TestOmitted(t *testing.T) {
 	m := o.hold(t, o.open(t).ID)
 	wantEnd(t, m, standup.Completed, "")
 	left := m.Reports[0].Omitted
-	if len(left) != 2 || left[0].Key != "TASK-3" || left[1].Key != "TASK-30" || len(m.Reports[1].Omitted) != 0 {
+	if len(left) != 2 || left[0].Key != "TASK-30" || left[1].Key != "TASK-3" || len(m.Reports[1].Omitted) != 0 {
 		t.Errorf("left out %+v, want TASK-3 and TASK-30", left)
 	}
 	if q := <-asked; !strings.Contains(q, "! does not mention TASK-3, which is finished: Rotate keys") {
 		t.Errorf("the facilitator is not told:\n%s", q)
 	}
-	if !strings.Contains(*m.Digest, "Finished and not reported: TASK-3 (cto), TASK-30 (cto)") {
+	if !strings.Contains(*m.Digest, "Finished and not reported: TASK-30 (cto), TASK-3 (cto)") {
 		t.Errorf("digest:\n%s", *m.Digest)
 	}
 	o.sleep(24 * time.Hour)
@@ -257,12 +294,11 @@ func TestDigest(t *testing.T) {
 	t.Parallel()
 	t.Run("without a gateway", func(t *testing.T) {
 		o := newOffice(t, dbtest.New(t))
-		o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "cmo" })
+		o.deactivate(t, "cmo")
 		at := clock.Now()
-		o.board["cto"] = []standup.BoardTask{
-			{Key: "TASK-1", Status: "done", DoneAt: at, CreatedAt: at, MovedAt: at},
-			{Key: "TASK-2", Status: "in_progress", CreatedAt: at.Add(-90 * time.Hour), MovedAt: at, BlockedReason: "x", BlockedSince: at.Add(-50 * time.Hour)},
-		}
+		created, since := at.Add(-90*time.Hour), at.Add(-50*time.Hour)
+		o.put(t, boardTask{number: 1, agentID: "cto", status: "done"},
+			boardTask{number: 2, agentID: "cto", status: "in_progress", created: created, blocked: "x", since: since})
 		o.Runtime, o.Patience = o.connect(t, "http://127.0.0.1:9"), shortPatience
 		work(t, o.Service)
 		m := o.hold(t, o.open(t).ID)
@@ -272,9 +308,8 @@ func TestDigest(t *testing.T) {
 	})
 	t.Run("without a facilitator", func(t *testing.T) {
 		o := newOffice(t, dbtest.New(t))
-		o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "coo" })
-		at := clock.Now()
-		o.board["cto"] = []standup.BoardTask{{Key: "TASK-1", Status: "done", DoneAt: at, CreatedAt: at, MovedAt: at}}
+		o.deactivate(t, "coo")
+		o.put(t, boardTask{number: 1, agentID: "cto", status: "done"})
 		work(t, o.Service)
 		m := o.hold(t, o.open(t).ID)
 		wantEnd(t, m, standup.Error, standup.NoActiveAgents)

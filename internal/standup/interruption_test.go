@@ -193,8 +193,8 @@ func TestReviewTakesEffect(t *testing.T) {
 		}
 		again := o.end(t, m.ID)
 		wantEnd(t, again, standup.Completed, "")
-		if again.Attempt != 2 || len(o.made) != 1 {
-			t.Errorf("attempt %d made %v, want the second to make no task again", again.Attempt, o.made)
+		if again.Attempt != 2 || len(o.made(t)) != 1 {
+			t.Errorf("attempt %d made %v, want the second to make no task again", again.Attempt, o.made(t))
 		}
 		o.wantAsked(t, map[string]int{"cto": 2, "coo": 2})
 		if len(again.Transcript) <= len(m.Transcript) {
@@ -325,14 +325,14 @@ func TestCancelWhileClosing(t *testing.T) {
 		o := newOffice(t, d)
 		o.runtime.Answer("coo", func(demo.Question) string { return review })
 		id := o.open(t).ID
-		told, makeTask := make(chan error, 1), o.MakeTask
+		told := make(chan error, 1)
 		var once sync.Once
-		o.MakeTask = func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
+		o.Tasks.Now = func() time.Time { // of the task that the close creates
 			once.Do(func() {
 				// Only one transaction writes at a time, so the cancel waits for this one.
 				go func() { _, err := o.Cancel(signedIn(t), id); told <- err }()
 			})
-			return makeTask(ctx, tx, title, assignee, origin)
+			return o.now()
 		}
 		work(t, o.Service)
 		o.hold(t, id)

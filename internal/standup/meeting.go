@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
@@ -118,7 +119,7 @@ func (m *meeting) gather(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	members, err := m.Members(ctx)
+	members, err := m.Accounts.AgentUsers(ctx, m.DB)
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func rollCall(expected, here, missing []string) string {
 
 // quorum returns a Failure if the facilitator is missing or if all participants are
 // missing. Otherwise it returns nil.
-func (m *meeting) quorum(row Standup, members []Member) *Failure {
+func (m *meeting) quorum(row Standup, members []account.AgentUser) *Failure {
 	if !has(members, row.Facilitator) {
 		return &Failure{NoActiveAgents, fmt.Sprintf("The facilitator %q has no active agent account. Create one with role agent and agent_id %s.", row.Facilitator, row.Facilitator)}
 	}
@@ -197,8 +198,8 @@ func (m *meeting) quorum(row Standup, members []Member) *Failure {
 	return &Failure{NoActiveAgents, "No participant has an active agent account. Create one for each, with role agent and its agent_id."}
 }
 
-func has(members []Member, agentID string) bool {
-	return slices.ContainsFunc(members, func(x Member) bool { return x.AgentID == agentID })
+func has(members []account.AgentUser, agentID string) bool {
+	return slices.ContainsFunc(members, func(x account.AgentUser) bool { return x.AgentID == agentID })
 }
 
 // checkGateway fails unless a gateway is configured and connected.

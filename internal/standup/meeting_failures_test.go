@@ -151,7 +151,7 @@ var troubles = []trouble{
 	},
 	{
 		name:    "an agents account is deactivated between two days",
-		begin:   func(t *testing.T, o *office) { o.yesterday(t); o.members = o.members[:3] },
+		begin:   func(t *testing.T, o *office) { o.yesterday(t); o.deactivate(t, "cmo") },
 		reports: []standup.ReportStatus{answered, answered, standup.Missing}, asked: map[string]int{"cto": 2, "cpo": 2, "cmo": 1, "coo": 2},
 	},
 	{

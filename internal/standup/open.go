@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -41,7 +42,9 @@ func findOpening(ctx context.Context, q db.Queryer, name string) (opened, error)
 // openIn opens a standup, unless the team already has one on that day. The standup gets
 // the team's current facilitator and participants; later changes to the team do not affect
 // it.
-func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, members []Member) (opened, error) {
+func (s *Service) openIn(
+	ctx context.Context, tx *db.Tx, n New, now time.Time, members []account.AgentUser,
+) (opened, error) {
 	t, err := s.namedTeam(ctx, tx, n.Team)
 	if err != nil {
 		return opened{}, err
@@ -74,7 +77,9 @@ func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, m
 
 // recordOpened finishes opening a standup: it stores a pending report for each participant,
 // the first transcript entry and the event.
-func (s *Service) recordOpened(ctx context.Context, tx *db.Tx, t Team, made Standup, members []Member) (opened, error) {
+func (s *Service) recordOpened(
+	ctx context.Context, tx *db.Tx, t Team, made Standup, members []account.AgentUser,
+) (opened, error) {
 	now := made.CreatedAt.Time
 	for i, agentID := range t.Participants {
 		r := Report{AgentID: agentID, Name: nameOf(members, agentID), Status: Pending}

@@ -3,6 +3,7 @@ package standup
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,9 +12,11 @@ import (
 	"time"
 
 	"wardroom/internal/inbox"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup/answer"
+	"wardroom/internal/task"
 )
 
 // This file applies the facilitator's review: comments, tasks and inbox items. All of
@@ -225,12 +228,12 @@ func (c *closing) applyResolutions(ctx context.Context, resolutions []answer.Res
 }
 
 // comment adds a resolution as a comment to the task that it is about, unless it is there already.
-func (c *closing) comment(ctx context.Context, task *string, words string) error {
-	if task == nil || words == "" || c.Comment == nil {
+func (c *closing) comment(ctx context.Context, key *string, words string) error {
+	if key == nil || words == "" {
 		return nil
 	}
 	for _, e := range slices.Concat(c.fresh, c.done) {
-		if e.Kind == "comment" && e.Subject == *task && fold(e.Words) == fold(words) {
+		if e.Kind == "comment" && e.Subject == *key && fold(e.Words) == fold(words) {
 			return nil
 		}
 	}
@@ -239,14 +242,31 @@ func (c *closing) comment(ctx context.Context, task *string, words string) error
 		return fmt.Errorf("read the date of the standup: %w", err)
 	}
 	text := answer.Clean("Decided in the standup of "+day.Format("2 Jan")+":\n\n"+words, maxComment)
-	made, err := c.Comment(ctx, c.tx, *task, text, c.row.Facilitator)
-	if err != nil {
-		return fmt.Errorf("comment on %s: %w", *task, err)
-	}
-	if made {
-		c.addEffect("comment", *task, words)
+	switch err := c.commentAs(ctx, c.row.Facilitator, *key, text); {
+	case errors.Is(err, task.ErrNotFound) || errors.Is(err, task.ErrArchived):
+	case err != nil:
+		return fmt.Errorf("comment on %s: %w", *key, err)
+	default:
+		c.addEffect("comment", *key, words)
 	}
 	return nil
+}
+
+// commentAs comments on a task on behalf of an agent. If the agent has no account, the system is the
+// author, and the comment shows the agent's ID as the name.
+func (c *closing) commentAs(ctx context.Context, agentID, key, text string) error {
+	users, err := c.Accounts.AgentUsers(ctx, c.tx)
+	if err != nil {
+		return err
+	}
+	by := actor.Actor{ID: actor.System.ID, Name: agentID}
+	for _, u := range users {
+		if u.AgentID == agentID {
+			by = actor.Actor{ID: u.UserID, Name: u.Name, Role: actor.Agent, AgentID: u.AgentID}
+		}
+	}
+	_, err = c.Tasks.CommentIn(actor.With(ctx, by), c.tx, key, task.CommentText{Body: text})
+	return err
 }
 
 // escalate adds the facilitator's escalations to the inbox. Escalations with the same cause share an item.

@@ -19,6 +19,7 @@ func TestEffectsOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
+		o.task(t, 3, "in_progress", "")
 		o.task(t, 7, "in_progress", "")
 		work(t, o.Service)
 		o.on(t, "2027-03-01", 9)
@@ -37,8 +38,8 @@ func TestEffectsOnce(t *testing.T) {
 		check := func() {
 			t.Helper()
 			inbox.want(t, want...)
-			if got := inbox.written(len(comments)); !slices.Equal(got, comments) || !slices.Equal(o.made, made) {
-				t.Errorf("comments %q, tasks %q", got, o.made)
+			if got, tasks := o.comments(t), o.made(t); !slices.Equal(got, comments) || !slices.Equal(tasks, made) {
+				t.Errorf("comments %q, tasks %q", got, tasks)
 			}
 		}
 		check()
@@ -259,6 +260,7 @@ func TestFailedReachesInbox(t *testing.T) {
 func TestHostileReview(t *testing.T) {
 	t.Parallel()
 	o, inbox := quiet(t, dbtest.New(t))
+	o.task(t, 3, "in_progress", "")
 	work(t, o.Service)
 	long := strings.Repeat("ä", 12_000)
 	o.runtime.Answer("coo", func(demo.Question) string {
@@ -266,7 +268,7 @@ func TestHostileReview(t *testing.T) {
 			"escalations":[{"title":"# <img src=x onerror=alert(1)>\u001b[2J\u202e` + long + `","detail":"\u0000\u0007` + long + `"}]}`
 	})
 	m := o.meet(t)
-	if got := inbox.written(1); len(got) != 1 || len([]rune(got[0])) > 10_000+len("coo on TASK-3: ") {
+	if got := o.comments(t); len(got) != 1 || len([]rune(got[0])) > 10_000+len("coo on TASK-3: ") {
 		t.Errorf("%d comments of together %d bytes", len(got), len(strings.Join(got, "")))
 	}
 	for _, matter := range inbox.items(t) {

@@ -121,7 +121,7 @@ func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (des
 	}
 	given := or(p.ServiceURL, "")
 	a.url = cmp.Or(given, s.PublicURL, was.ServiceURL)
-	if a.url == "" && s.OwnURL != nil {
+	if a.url == "" {
 		a.url = s.OwnURL()
 	}
 	switch address, ok := serviceAddress(a.url); {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
@@ -55,10 +56,8 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 		if err := s.saveSeen(later, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
 			return err
 		}
-		if s.StoreJob != nil {
-			if err := s.StoreJob(later, tx, j); err != nil {
-				return err
-			}
+		if err := s.Schedules.StoreJob(later, tx, j); err != nil {
+			return err
 		}
 		return s.recordSetting(later, tx, setting{t, a, found, changed}, map[string]any{"job_id": j.ID})
 	})
@@ -186,12 +185,12 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 // withWarnings adds warnings to out if the team's job has problems, such as an agent without an
 // active account or an unencrypted URL.
 func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Schedule, error) {
-	members, err := s.Members(ctx)
+	members, err := s.Accounts.AgentUsers(ctx, s.DB)
 	if err != nil {
 		return out, fmt.Errorf("check schedule: %w", err)
 	}
 	agent := out.Job.AgentID
-	if !slices.ContainsFunc(members, func(m Member) bool { return m.AgentID == agent }) {
+	if !slices.ContainsFunc(members, func(m account.AgentUser) bool { return m.AgentID == agent }) {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s has no active account, so its requests are refused. Create an account and an API key for it.", agent))
 	}
 	if agent != t.Facilitator {

@@ -194,9 +194,7 @@ func TestScheduleAddress(t *testing.T) {
 			t.Errorf("%+v warns %q", step, got.Warnings)
 		}
 	}
-	o.mu.Lock()
-	o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "coo" })
-	o.mu.Unlock()
+	o.deactivate(t, "coo")
 	if got, err := o.Schedule(signedIn(t), ""); err != nil || !strings.Contains(strings.Join(got.Warnings, " "), "coo has no active account") {
 		t.Errorf("without an account: %q, %v", got.Warnings, err)
 	}

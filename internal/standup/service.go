@@ -7,9 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	"wardroom/internal/account"
+	"wardroom/internal/archive"
 	"wardroom/internal/ask"
+	"wardroom/internal/dispatch"
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -19,29 +22,26 @@ import (
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/receipt"
+	"wardroom/internal/schedule"
+	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 // Runtime is the part of the gateway client that a standup uses.
 type Runtime = ask.Runtime
 
-// BoardTask is a task on the board, as standups see it.
-type BoardTask struct {
-	Key, Title, Status, Priority string
-	BlockedReason                string // empty if not blocked
-	BlockedSince                 time.Time
-	CreatedAt, MovedAt           time.Time
-	DoneAt                       time.Time // zero if not done
+// Ledger keeps usage. In the demo's past, it is not usage.Service, which has not read the past
+// sessions yet.
+type Ledger interface {
+	Note(ctx context.Context, tx *db.Tx, r usage.Run) (isNew bool, err error)
+	OfAgentSince(ctx context.Context, agentID string, since time.Time) (usage.Sums, error)
 }
 
-// Member is an agent with an active account.
-type Member struct{ AgentID, Name string }
-
-// RunUsage is the token usage and cost of a run that a standup started, as reported by
-// the runtime.
-type RunUsage struct {
-	StandupID, RunID, AgentID, SessionKey string
-	StartedAt, EndedAt                    time.Time
-	Usage                                 gateway.Usage
+// Sessions counts the sessions that an agent has used. In the demo's past, it is not session.Service,
+// which knows only the present.
+type Sessions interface {
+	CountUsed(ctx context.Context, agentID string, since time.Time) (int, error)
 }
 
 // Service opens, runs and lists standups, and manages teams and the scheduled jobs
@@ -57,36 +57,15 @@ type Service struct {
 	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
 	Redact func(text string) string
 
-	// Members returns the agents that have an active account.
-	Members func(ctx context.Context) ([]Member, error)
-	// Held returns an error that explains why the agent may not run now, or nil. It can be nil.
-	Held func(ctx context.Context, q db.Queryer, agentID string) error
-	// Board returns an agent's open tasks and those finished since the given time.
-	Board func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
-	// MakeTask creates a task for an action item and returns its key. It ignores
-	// an assignee without an account.
-	MakeTask func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (key string, err error)
-	// Comment adds an agent's comment to a task. It returns false if the task does
-	// not exist or cannot be commented on.
-	Comment func(ctx context.Context, tx *db.Tx, taskKey, text, author string) (made bool, err error)
-	// RecordUsage, if not nil, records the usage of a run in the same transaction that
-	// stores the end of the run. It may be called more than once for the same run.
-	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
-
-	// Decided returns what people decided about tasks since the given time, oldest first. The Agents
-	// of a decision contain only the task's assignee. Decided is optional.
-	Decided func(ctx context.Context, since time.Time) ([]Decision, error)
-	// Made returns the newest tasks that an agent created for others since the given time. Made,
-	// Reported, Sessions and Ran are optional. If one of them is nil, a report's Evidence does not
-	// contain its data.
-	Made func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
-	// Reported returns an agent's task reports since the given time, newest first.
-	Reported func(ctx context.Context, agentID string, since time.Time) ([]TaskReport, error)
-	// Sessions returns how many of an agent's sessions were used since the given time,
-	// not counting standup sessions. It fails if the runtime is unavailable.
-	Sessions func(ctx context.Context, agentID string, since time.Time) (int, error)
-	// Ran returns the totals for an agent's runs that ended since the given time.
-	Ran func(ctx context.Context, agentID string, since time.Time) (*Runs, error)
+	Accounts   *account.Service
+	Holds      *hold.Service
+	Tasks      *task.Service
+	Usage      Ledger
+	Sessions   Sessions
+	Schedules  *schedule.Service
+	Archive    *archive.Service
+	Receipts   *receipt.Service
+	Dispatches *dispatch.Service
 
 	// Defaults from the settings. A team can override its defaults. Facilitator and
 	// Participants apply only to the executive team; Zone, AgentTimeout and Deadline apply to
@@ -103,9 +82,6 @@ type Service struct {
 
 	// Timetable manages the runtime's scheduled jobs that start the standups.
 	Timetable Timetable
-	// StoreJob, if not nil, stores a job that SetSchedule has created or changed, so that the
-	// list of all scheduled jobs has it at once.
-	StoreJob func(ctx context.Context, tx *db.Tx, j gateway.Job) error
 
 	PublicURL  string        // the URL at which agents reach Wardroom; may be empty
 	OwnURL     func() string // returns the URL for agents on this machine; "" if the gateway runs elsewhere
@@ -129,7 +105,7 @@ func (s *Service) Kind() job.Kind {
 // team. For an archived team, it fails with ErrTeamArchived.
 func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, err error) {
 	now := s.Now()
-	members, err := s.Members(ctx)
+	members, err := s.Accounts.AgentUsers(ctx, s.DB)
 	if err != nil {
 		return Standup{}, false, fmt.Errorf("open standup: %w", err)
 	}
@@ -145,7 +121,7 @@ func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, 
 	return made, o.created, err
 }
 
-func nameOf(members []Member, agentID string) string {
+func nameOf(members []account.AgentUser, agentID string) string {
 	for _, m := range members {
 		if m.AgentID == agentID {
 			return m.Name

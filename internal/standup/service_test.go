@@ -1,6 +1,7 @@
 package standup_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,16 +15,25 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wardroom/internal/account"
+	"wardroom/internal/archive"
 	"wardroom/internal/ask"
+	"wardroom/internal/dispatch"
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/receipt"
+	"wardroom/internal/schedule"
 	"wardroom/internal/standup"
+	"wardroom/internal/task"
+	"wardroom/internal/usage"
 	"wardroom/test/faults"
 )
 
@@ -39,25 +49,24 @@ const (
 	shortPatience = 500 * time.Millisecond
 )
 
-// office is a service with a demo runtime, and with accounts and a board set by the test.
+// office is a service with a demo runtime, the accounts of its agents, and a board.
 type office struct {
 	*standup.Service
 	runtime *faults.Runtime
 	client  *gateway.Client
 	log     *slog.Logger
 
-	mu      sync.Mutex
-	members []standup.Member
-	board   map[string][]standup.BoardTask
-	made    []string // titles of tasks created for action items
-	ahead   time.Duration
+	mu    sync.Mutex
+	ahead time.Duration
 }
 
 func newOffice(t *testing.T, d *db.DB) *office {
 	t.Helper()
-	o := &office{log: slog.New(slog.NewTextHandler(t.Output(), nil)), board: map[string][]standup.BoardTask{}}
+	o := &office{log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	exec(t, d, `UPDATE task_counter SET last = ?`, 100) // below are the tasks of the tests
+	o.addUser(t, d, owner.ID, owner.Name, "")
 	for _, a := range demo.DefaultAgents() {
-		o.members = append(o.members, standup.Member{AgentID: a.ID, Name: a.Name})
+		o.addUser(t, d, "u-"+a.ID, a.Name, a.ID)
 	}
 	var err error
 	o.runtime, err = faults.Start(t.Context(), demo.Options{Token: "secret-of-the-runtime"})
@@ -97,30 +106,123 @@ func (o *office) connectAs(t *testing.T, url string, scopes ...string) *gateway.
 	return c
 }
 
+// addUser adds an account: that of an agent, or that of the owner if agentID is empty.
+func (o *office) addUser(t *testing.T, d *db.DB, id, name, agentID string) {
+	t.Helper()
+	role, agent := "owner", (*string)(nil)
+	if agentID != "" {
+		role, agent = "agent", &agentID
+	}
+	exec(t, d, `INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at, version)
+		VALUES (?, ?, ?, ?, ?, ?, TRUE, '', ?, ?, 1) ON CONFLICT DO NOTHING`,
+		id, id, id, name, role, agent, clock.Now(), clock.Now())
+}
+
+// deactivate deactivates the accounts of agents.
+func (o *office) deactivate(t *testing.T, agents ...string) {
+	t.Helper()
+	for _, id := range agents {
+		exec(t, o.DB, `UPDATE users SET active = FALSE WHERE agent_id = ?`, id)
+	}
+}
+
+// boardTask is a task on the board. A time that is zero is now.
+type boardTask struct {
+	number         int
+	agentID        string // the assignee; empty for none
+	title, status  string
+	blocked        string // the reason; empty if it is not blocked
+	since          time.Time
+	created, moved time.Time
+	done           time.Time
+}
+
+// put creates or replaces tasks on the board.
+func (o *office) put(t *testing.T, tasks ...boardTask) {
+	t.Helper()
+	at := func(t time.Time) time.Time { return cmp.Or(t, clock.Now()) }
+	for _, b := range tasks {
+		var assignee, reason, by *string
+		var since, done *time.Time
+		if b.agentID != "" {
+			assignee = new("u-" + b.agentID)
+		}
+		if b.blocked != "" {
+			reason, by, since = &b.blocked, new("Ada"), new(at(b.since))
+		}
+		if b.status == "done" {
+			done = new(at(b.done))
+		}
+		exec(t, o.DB, `
+			INSERT INTO tasks (id, number, title, description, status, priority, type, tags, assignee_id,
+				blocked_reason, blocked_by, blocked_since, done_at, moved_at, created_at, updated_at, version)
+			VALUES (?, ?, ?, '', ?, 'high', 'task', '[]', ?, ?, ?, ?, ?, ?, ?, ?, 1)
+			ON CONFLICT (number) DO UPDATE SET status = excluded.status, assignee_id = excluded.assignee_id,
+				blocked_reason = excluded.blocked_reason, blocked_by = excluded.blocked_by, blocked_since = excluded.blocked_since,
+				done_at = excluded.done_at`,
+			fmt.Sprint("task-", b.number), b.number, cmp.Or(b.title, "A task"), b.status, assignee,
+			reason, by, since, done, at(b.moved), at(b.created), at(b.created))
+	}
+}
+
+// task creates or changes a task that is assigned to nobody.
+func (o *office) task(t *testing.T, number int, status, blocked string) {
+	t.Helper()
+	o.put(t, boardTask{number: number, status: status, blocked: blocked})
+}
+
+// list returns the texts that a query returns.
+func (o *office) list(t *testing.T, query string) []string {
+	t.Helper()
+	rows, err := o.DB.Query(t.Context(), query)
+	texts, err := db.All(rows, err, func(r db.Row) (text string, err error) { return text, r.Scan(&text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// made returns the titles of the tasks that standups have created.
+func (o *office) made(t *testing.T) []string {
+	t.Helper()
+	return o.list(t, `SELECT title FROM tasks WHERE origin LIKE 'standup:%' ORDER BY number`)
+}
+
+// comments returns the comments on tasks in their order, such as "coo on TASK-3: text".
+func (o *office) comments(t *testing.T) []string {
+	t.Helper()
+	return o.list(t, `SELECT u.agent_id || ' on TASK-' || t.number || ': ' || c.body
+		FROM comments c JOIN tasks t ON t.id = c.task_id JOIN users u ON u.id = c.author_id ORDER BY c.id`)
+}
+
+// used is how many sessions each agent has used. Those of an agent that is missing cannot be counted.
+type used map[string]int
+
+func (u used) CountUsed(_ context.Context, agentID string, _ time.Time) (int, error) {
+	n, ok := u[agentID]
+	if !ok {
+		return 0, errors.New("the gateway is away")
+	}
+	return n, nil
+}
+
 func (o *office) service(d *db.DB) *standup.Service {
+	items, events, board := &inbox.Service{DB: d, Now: o.now}, &event.Service{DB: d}, &task.Service{DB: d, Now: o.now}
+	receipts := &receipt.Service{DB: d, Now: o.now, Tasks: board}
+	ledger := &usage.Service{DB: d, Log: o.log, Now: o.now, Zone: time.UTC, Tasks: board}
+	ledger.Grew = func(context.Context, *db.Tx, usage.Run, bool) error { return nil }
 	s := &standup.Service{
 		DB: d, Jobs: job.New(d, o.log, clock.Now), Runtime: o.client, Log: o.log, Now: o.now,
-		Members: func(context.Context) ([]standup.Member, error) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			return slices.Clone(o.members), nil
-		},
-		Board: func(_ context.Context, agentID string, _ time.Time) ([]standup.BoardTask, error) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			return o.board[agentID], nil
-		},
-		MakeTask: func(_ context.Context, _ *db.Tx, title, _, _ string) (string, error) {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			o.made = append(o.made, title)
-			return fmt.Sprintf("TASK-%d", 100+len(o.made)), nil
-		},
+		Accounts: &account.Service{DB: d, Now: o.now}, Holds: &hold.Service{DB: d}, Tasks: board, Usage: ledger, Sessions: used{},
+		Schedules: &schedule.Service{DB: d, Log: o.log, Now: o.now, Events: events}, Archive: &archive.Service{DB: d},
+		Receipts: receipts, Dispatches: &dispatch.Service{DB: d},
 		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
 		Timetable: o.client, OwnURL: func() string { return "http://127.0.0.1:3000" }, StartGrace: 15 * time.Minute,
-		Inbox: &inbox.Service{DB: d, Now: o.now},
+		Inbox: items,
 	}
+	board.Inbox, board.EndBlockers = items, s.EndDecidedBlockers
+	board.Reported, board.Judged = receipts.Report, receipts.Judge
 	s.Jobs.Poll = 20 * time.Millisecond
 	s.Stops = &ask.Stopper{Jobs: s.Jobs, Runtime: o.client, Log: o.log, Patience: patience}
 	maps.Copy(s.Jobs.Kinds, s.Stops.Kinds())
@@ -244,7 +346,9 @@ func TestMeeting(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		since := clock.Now().Add(-80 * time.Hour)
-		o.board["cpo"] = []standup.BoardTask{{Key: "TASK-3", Title: "Brief", Status: "in_progress", Priority: "high", BlockedReason: "no figures", BlockedSince: since, CreatedAt: since, MovedAt: since}}
+		o.put(t, boardTask{
+			number: 3, agentID: "cpo", title: "Brief", status: "in_progress", blocked: "no figures", since: since, created: since, moved: since,
+		})
 		o.runtime.Answer("cpo", func(demo.Question) string {
 			return "**Yesterday:** wrote\n**Today:** more\n**Blockers:** TASK-3 has no figures"
 		})
@@ -361,17 +465,20 @@ func TestCannotBeHeld(t *testing.T) {
 	}{
 		{
 			"no accounts, before the gateway is looked at",
-			func(t *testing.T, o *office) { o.members = nil; o.Runtime = o.connect(t, "") },
+			func(t *testing.T, o *office) {
+				o.deactivate(t, "coo", "cto", "cpo", "cmo")
+				o.Runtime = o.connect(t, "")
+			},
 			standup.NoActiveAgents, nil,
 		},
 		{
 			"no participant has an account",
-			func(_ *testing.T, o *office) { o.members = o.members[:1] },
+			func(t *testing.T, o *office) { o.deactivate(t, "cto", "cpo", "cmo") },
 			standup.NoActiveAgents, nil,
 		},
 		{
 			"the facilitator has no account",
-			func(_ *testing.T, o *office) { o.members = o.members[1:] },
+			func(t *testing.T, o *office) { o.deactivate(t, "coo") },
 			standup.NoActiveAgents, nil,
 		},
 		{
@@ -437,7 +544,7 @@ func TestCannotBeHeld(t *testing.T) {
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
-	o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "cpo" })
+	o.deactivate(t, "cpo")
 	work(t, o.Service)
 	m := o.hold(t, o.open(t).ID)
 	wantEnd(t, m, standup.Completed, "")
