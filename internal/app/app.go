@@ -247,7 +247,6 @@ func (a *App) wireRuntime() {
 	a.wireTrouble()
 	a.Mirror.Readers = []func(mirror.Event){a.Sessions.Receive, a.Schedules.Receive, a.Usage.Receive, a.Approvals.Receive, a.Models.Receive}
 	stops := a.newStopper()
-	a.wireLimits()
 	a.wireDispatch(stops)
 	a.wireReceipts()
 	a.StandupQueue = a.newQueue(standupWorkers)
@@ -264,6 +263,7 @@ func (a *App) wireRuntime() {
 	a.Tasks.EndBlockers = a.Standups.EndDecidedBlockers
 	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
 	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
+	a.wireLimits()
 }
 
 // plan registers the timers of the main queue. The names of the timers are keys in

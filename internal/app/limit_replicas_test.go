@@ -61,6 +61,14 @@ func TestLimitCrossedTogether(t *testing.T) {
 	})
 }
 
+// stopper is a runtime in which every stop succeeds. It is called with the keys of the sessions.
+type stopper func(sessionKey string)
+
+func (s stopper) StopSession(_ context.Context, sessionKey, _ string) (ids []string, stopped bool, err error) {
+	s(sessionKey)
+	return nil, true, nil
+}
+
 // Of twenty runs that work at once, none makes more than the call that it was in when they crossed a limit
 // together, and each is stopped.
 func TestLimitOfTwentyRuns(t *testing.T) {
@@ -69,10 +77,7 @@ func TestLimitOfTwentyRuns(t *testing.T) {
 		h := newHouse(t, engine, nil)
 		a := h.build()
 		var stopped sync.Map
-		a.Limits.Stop = func(_ context.Context, key string) (bool, error) {
-			stopped.Store(key, true)
-			return true, nil
-		}
+		a.Limits.Runtime = stopper(func(key string) { stopped.Store(key, true) })
 		s := h.run(a)
 		ctx := actor.With(t.Context(), actor.System)
 		if _, err := a.Limits.Create(ctx, limit.New{Scope: limit.All, Measure: limit.Dollars, Amount: "5", Window: limit.PerDay, Action: limit.Stop}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -165,7 +166,6 @@ func TestLimitOnOneRun(t *testing.T) {
 	both(t, func(t *testing.T, engine db.Engine) {
 		a := newHouse(t, engine, nil).build()
 		t.Cleanup(func() { _ = a.Close() })
-		a.Limits.InProgress = a.Usage.InProgress // the gateway has no part in this
 		ctx := actor.With(t.Context(), actor.System)
 		grow := func(run string, cost int64) {
 			t.Helper()
@@ -245,7 +245,21 @@ func TestLimitOnOneRun(t *testing.T) {
 			later = later.Add(time.Minute)
 		}
 		pass(1)
-		a.Limits.InProgress = func(context.Context, string) (bool, error) { return false, nil }
+		if err := a.DB.Tx(ctx, func(tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = 'lost'`)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		pass(1) // whether a session has the run is unknown
+		following, stopFollowing := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer stopFollowing()
+		for _, run := range []func(context.Context) error{a.Gateway.Run, a.Mirror.Run, a.Sessions.Run} {
+			running.Go(func() { _ = run(following) })
+		}
+		waitFor(t, "the sessions", func() bool { _, err := a.Sessions.Overview(ctx, later); return err == nil })
 		pass(1) // the run can still reach the ledger
 		pass(0)
 		if got := limitEvents(t, a.DB); got["limit.ended"] != 4 || got["limit.reached"] != 3 || got["limit.warned"] != 1 {

@@ -137,7 +137,7 @@ func growRun(ctx context.Context, a *app.App, run string, cost int64) error {
 		if err != nil {
 			return err
 		}
-		return a.Limits.Evaluate(ctx, tx, limit.Run{ID: run, AgentID: "cto", SessionKey: "agent:cto:" + run, At: time.Now(), InProgress: true})
+		return a.Limits.Evaluate(ctx, tx, usage.Run{RunID: run, AgentID: "cto", SessionKey: "agent:cto:" + run, EndedAt: time.Now()}, true)
 	})
 }
 
@@ -149,7 +149,7 @@ func TestLimitStopsRuns(t *testing.T) {
 		h := newHouse(t, engine, nil)
 		a := h.build()
 		var stopped atomic.Int64
-		a.Limits.Stop = func(context.Context, string) (bool, error) { return stopped.Add(1) > 0, nil }
+		a.Limits.Runtime = stopper(func(string) { stopped.Add(1) })
 		s := h.run(a)
 		ctx := actor.With(t.Context(), actor.System)
 		l, err := a.Limits.Create(ctx, limit.New{Scope: limit.All, Measure: limit.Dollars, Amount: "1", Window: limit.PerRun, Action: limit.Stop})
@@ -163,12 +163,12 @@ func TestLimitStopsRuns(t *testing.T) {
 		}
 		grow("a", 400_000_000)
 		for unread, urgent := range map[int64]bool{99_999_999: false, 100_000_000: true} {
-			if a.Limits.Urgent(limit.Usage{NanoDollars: unread, Tokens: 1_000_000}) != urgent {
+			if a.Limits.Urgent(usage.Unread{NanoDollars: unread, Tokens: 1_000_000}) != urgent {
 				t.Errorf("runs are read at once with %d unread: %t, want %t", unread, !urgent, urgent)
 			}
 		}
 		grow("a", 999_999_999)
-		if !a.Limits.Urgent(limit.Usage{}) {
+		if !a.Limits.Urgent(usage.Unread{}) {
 			t.Error("runs are not read more often close to a limit")
 		}
 		for i, run := range []string{"a", "b"} {

@@ -4,20 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"wardroom/internal/event"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/standup"
+	"wardroom/internal/usage"
 )
 
-// Run is a run whose usage has grown, or other usage if it has no ID.
-type Run struct {
-	ID, AgentID, SessionKey, JobID, TaskKey string
-	At                                      time.Time // its end; if it is in progress, its last model call
-	InProgress                              bool
+// growth is a run whose usage has grown, or other usage if it has no ID.
+type growth struct {
+	usage.Run
+
+	inProgress bool
 }
 
 // urgentTime is for how long runs are read as soon as possible after usage came close to a limit.
@@ -29,7 +33,7 @@ const stepShare = 10
 
 // Urgent reports whether runs must be read as soon as possible: usage came close to a limit that stops
 // runs or holds agents, or what has not been read is a tenth of one.
-func (s *Service) Urgent(unread Usage) bool {
+func (s *Service) Urgent(unread usage.Unread) bool {
 	step := s.step.Load()
 	passes := func(unread, step int64) bool { return step > 0 && unread >= step }
 	return s.Now().UnixMilli() < s.urgent.Load() || step != nil &&
@@ -38,7 +42,7 @@ func (s *Service) Urgent(unread Usage) bool {
 
 // setStep stores the smallest step of the limits that stop runs or hold agents.
 func (s *Service) setStep(limits []Limit) {
-	var step Usage
+	var step usage.Unread
 	for _, l := range limits {
 		of := map[Measure]*int64{Dollars: &step.NanoDollars, Tokens: &step.Tokens, Calls: &step.Calls}[l.Measure]
 		if of == nil {
@@ -55,7 +59,8 @@ func (s *Service) setStep(limits []Limit) {
 // raises an item for an hour with unusual spend. It
 // belongs in the transaction that stores the growth, after a write that transactions with other
 // growth wait for, so that no two of them can both miss a crossing.
-func (s *Service) Evaluate(ctx context.Context, tx *db.Tx, r Run) error {
+func (s *Service) Evaluate(ctx context.Context, tx *db.Tx, run usage.Run, inProgress bool) error {
+	r := growth{run, inProgress}
 	ctx = actor.With(ctx, actor.System)
 	if err := s.compareHour(ctx, tx, r); err != nil {
 		return fmt.Errorf("compare the hour with earlier ones: %w", err)
@@ -70,15 +75,15 @@ func (s *Service) Evaluate(ctx context.Context, tx *db.Tx, r Run) error {
 		if err != nil {
 			return err
 		}
-		if !of.covers(r) || l.Window == PerRun && r.ID == "" {
+		if !l.covers(of, r) || l.Window == PerRun && r.RunID == "" {
 			continue
 		}
-		if r.InProgress || !r.At.Before(l.CreatedAt.Time) {
+		if r.inProgress || !r.EndedAt.Before(l.CreatedAt.Time) {
 			if err := s.evaluate(ctx, tx, l, of, r); err != nil {
 				return fmt.Errorf("compare usage with the limit %q: %w", l.Name, err)
 			}
 		}
-		if l.Scope == OneRun && !r.InProgress {
+		if l.Scope == OneRun && !r.inProgress {
 			if err := s.endRun(ctx, tx, l); err != nil {
 				return fmt.Errorf("end the limit %q: %w", l.Name, err)
 			}
@@ -87,13 +92,13 @@ func (s *Service) Evaluate(ctx context.Context, tx *db.Tx, r Run) error {
 	return nil
 }
 
-func (s *Service) evaluate(ctx context.Context, tx *db.Tx, l Limit, of Scope, r Run) error {
+func (s *Service) evaluate(ctx context.Context, tx *db.Tx, l Limit, of usage.Scope, r growth) error {
 	now := s.Now()
-	at := r.At
-	if r.InProgress {
+	at := r.EndedAt
+	if r.inProgress {
 		at = now
 	}
-	p := s.periodAt(l, at, r.ID)
+	p := l.periodAt(at, r.RunID)
 	past := !p.to.IsZero() && !now.Before(p.to)
 	extra, err := allowance(ctx, tx, l, p)
 	if err != nil {
@@ -103,7 +108,7 @@ func (s *Service) evaluate(ctx context.Context, tx *db.Tx, l Limit, of Scope, r 
 	if err != nil {
 		return err
 	}
-	c := crossing{level: fullLevel, bar: l.amount + extra, used: used.of(l.Measure), at: clock.At(now)}
+	c := crossing{level: fullLevel, bar: l.amount + extra, used: l.Measure.of(used), at: clock.At(now)}
 	if c.used >= c.bar/2 && l.Action != Tell && l.Measure != Minutes {
 		s.urgent.Store(now.Add(urgentTime).UnixMilli())
 	}
@@ -129,31 +134,53 @@ func (s *Service) evaluate(ctx context.Context, tx *db.Tx, l Limit, of Scope, r 
 }
 
 // used returns the usage that counts in a period. Runs in progress count in the current one.
-func (s *Service) used(ctx context.Context, q db.Queryer, l Limit, of Scope, p period, past bool) (Usage, error) {
+func (s *Service) used(
+	ctx context.Context, q db.Queryer, l Limit, of usage.Scope, p period, past bool,
+) (usage.Spent, error) {
 	if l.Window == PerRun {
-		return s.SpentByRun(ctx, q, of, p.key)
+		return s.Usage.SpentByRun(ctx, q, of, p.key)
 	}
 	if past {
-		all, err := s.SpentIn(ctx, q, of, [][2]time.Time{{p.from, p.to}})
+		all, err := s.Usage.SpentIn(ctx, q, of, []usage.Period{{From: p.from, To: p.to}})
 		if err != nil {
-			return Usage{}, err
+			return usage.Spent{}, err
 		}
 		return all[0], nil
 	}
-	return s.SpentSoFar(ctx, q, of, p.from)
+	return s.Usage.SpentSoFar(ctx, q, of, p.from)
 }
 
-// scopeOf returns the scope of a limit, with the agents that are in its team now.
-func (s *Service) scopeOf(ctx context.Context, q db.Queryer, l Limit) (Scope, error) {
+// scopeOf returns the usage that a limit counts. That of a team is that of the agents that are in it now. That
+// of a run is selected by its ID instead.
+func (s *Service) scopeOf(ctx context.Context, q db.Queryer, l Limit) (usage.Scope, error) {
 	switch l.Scope {
-	case All:
-		return Scope{Kind: All}, nil
+	case All, OneRun:
+		return usage.Scope{}, nil
 	case Team:
-		agents, err := s.AgentsOf(ctx, q, l.ScopeID)
-		return Scope{Agent, agents}, err
-	default:
-		return Scope{l.Scope, []string{l.ScopeID}}, nil
+		t, err := s.Standups.FindTeam(ctx, q, l.ScopeID)
+		if errors.Is(err, standup.ErrTeamNotFound) {
+			return usage.Scope{By: usage.ByAgent}, nil
+		}
+		return usage.Scope{By: usage.ByAgent, Names: append(slices.Clone(t.Participants), t.Facilitator)}, err
 	}
+	by := map[ScopeKind]usage.Group{Agent: usage.ByAgent, Model: usage.ByModel, Job: usage.ByJob, Task: usage.ByTask}
+	return usage.Scope{By: by[l.Scope], Names: []string{l.ScopeID}}, nil
+}
+
+// covers reports whether a run may be in the scope of a limit.
+func (l Limit) covers(of usage.Scope, r growth) bool {
+	if l.Scope == OneRun {
+		return r.RunID == l.ScopeID
+	}
+	switch of.By {
+	case usage.ByAgent:
+		return slices.Contains(of.Names, r.AgentID)
+	case usage.ByJob:
+		return slices.Contains(of.Names, r.JobID)
+	case usage.ByTask:
+		return slices.Contains(of.Names, r.TaskKey)
+	}
+	return true
 }
 
 func cause(limitID, period string) string { return fmt.Sprintf("limit/%s/%.100s", limitID, period) }
@@ -162,7 +189,7 @@ func cause(limitID, period string) string { return fmt.Sprintf("limit/%s/%.100s"
 const cent = 10_000_000
 
 // report tells people about a crossing.
-func (s *Service) report(ctx context.Context, tx *db.Tx, l Limit, p period, c crossing, r Run) error {
+func (s *Service) report(ctx context.Context, tx *db.Tx, l Limit, p period, c crossing, r growth) error {
 	over := max(c.used-c.bar, 0)
 	if l.Measure == Dollars && over > cent {
 		over = (over + cent - 1) / cent * cent // so that it is easy to read
@@ -188,43 +215,52 @@ func (s *Service) report(ctx context.Context, tx *db.Tx, l Limit, p period, c cr
 		item.Effect = map[Action]inbox.Effect{Stop: inbox.Stopped, Hold: inbox.Held}[l.Action]
 	}
 	if r.SessionKey != "" {
-		item.Run = &inbox.Run{SessionKey: r.SessionKey, RunID: r.ID}
+		item.Run = &inbox.Run{SessionKey: r.SessionKey, RunID: r.RunID}
 	}
 	if err := s.Inbox.Raise(ctx, tx, item); err != nil {
 		return err
 	}
 	return event.Record(ctx, tx, s.Now(), event.Audit, kind, l.subject(), map[string]any{
 		"period": p.key, "level": c.level, "allowed": l.Measure.format(c.bar), "used": l.Measure.format(c.used), "overshoot": l.Measure.format(over),
-		"action": l.Action, "run_id": r.ID, "session_key": r.SessionKey, "agent_id": r.AgentID,
+		"action": l.Action, "run_id": r.RunID, "session_key": r.SessionKey, "agent_id": r.AgentID,
 	})
 }
 
 // act stops or holds what a limit has to stop. It is called for each growth while the limit is
 // reached, so that runs that start later are stopped after their first model call.
-func (s *Service) act(ctx context.Context, tx *db.Tx, l Limit, of Scope, r Run, isNew bool) (err error) {
+func (s *Service) act(ctx context.Context, tx *db.Tx, l Limit, of usage.Scope, r growth, isNew bool) (err error) {
 	if l.Action == Tell {
 		return nil
 	}
-	if l.Action == Hold && r.AgentID != "" && (isNew || r.InProgress) {
-		if err = s.HoldIn(ctx, tx, r.AgentID, "Limit reached: "+l.Name); err != nil {
+	if l.Action == Hold && r.AgentID != "" && (isNew || r.inProgress) {
+		if err = s.hold(ctx, tx, r.AgentID, "Limit reached: "+l.Name); err != nil {
 			return err
 		}
 	}
 	sessions := []string{}
-	if l.Window == PerRun && r.InProgress {
+	if l.Window == PerRun && r.inProgress {
 		sessions = append(sessions, r.SessionKey)
 	} else if l.Window != PerRun {
-		if sessions, err = s.SessionsInProgress(ctx, tx, of); err != nil {
+		if sessions, err = s.Usage.SessionsInProgress(ctx, tx, of); err != nil {
 			return err
 		}
 	}
 	for _, key := range sessions {
-		_, err := s.Jobs.Enqueue(ctx, tx, KindStop, l.ID+" "+key, stopping{LimitID: l.ID, Session: key, RunID: r.ID})
+		_, err := s.Jobs.Enqueue(ctx, tx, KindStop, l.ID+" "+key, stopping{LimitID: l.ID, Session: key, RunID: r.RunID})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// hold holds an agent, unless it is held already, so that the reason of a person stays.
+func (s *Service) hold(ctx context.Context, tx *db.Tx, agentID, reason string) error {
+	h, err := s.Holds.Find(ctx, tx, agentID)
+	if err != nil || h != nil && h.State == hold.Held {
+		return err
+	}
+	return s.Holds.HoldIn(ctx, tx, agentID, reason)
 }
 
 // endRun deletes a limit on one run, which has ended. Its inbox item stays if the run was stopped or the agent is
@@ -234,7 +270,7 @@ func (s *Service) endRun(ctx context.Context, tx *db.Tx, l Limit) error {
 	if err != nil {
 		return err
 	}
-	if l.Action == Tell || used.of(l.Measure) < bar {
+	if l.Action == Tell || l.Measure.of(used) < bar {
 		if err := s.Inbox.ResolveCause(ctx, tx, cause(l.ID, l.ScopeID), "The run has ended."); err != nil {
 			return err
 		}
@@ -242,7 +278,8 @@ func (s *Service) endRun(ctx context.Context, tx *db.Tx, l Limit) error {
 	if err := remove(ctx, tx, l.ID); err != nil {
 		return err
 	}
-	return s.record(ctx, tx, "limit.ended", l, map[string]any{"run_id": l.ScopeID, "used": l.Measure.format(used.of(l.Measure))})
+	data := map[string]any{"run_id": l.ScopeID, "used": l.Measure.format(l.Measure.of(used))}
+	return s.record(ctx, tx, "limit.ended", l, data)
 }
 
 // lostAfter is how long a run must not be in progress until the limit on it ends without the ledger, which does not
@@ -261,7 +298,7 @@ func (s *Service) endLostRuns(ctx context.Context) error {
 		if l.Scope != OneRun {
 			continue
 		}
-		if going, err := s.InProgress(ctx, l.ScopeID); going || err != nil {
+		if going, err := s.inProgress(ctx, l.ScopeID); going || err != nil {
 			continue
 		}
 		since, before := s.lost[l.ID]

@@ -6,7 +6,6 @@ package limit
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/label"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/usage"
 )
 
 // ScopeKind says which usage a limit counts.
@@ -35,13 +35,6 @@ const (
 
 // ScopeKinds lists all kinds of scopes.
 func ScopeKinds() []ScopeKind { return []ScopeKind{All, Team, Agent, Model, Job, Task, OneRun} }
-
-// Scope selects the usage that a limit counts: that of any of the IDs. There are none if the kind is
-// All. It is never Team, whose agents are the IDs.
-type Scope struct {
-	Kind ScopeKind
-	IDs  []string
-}
 
 // Measure is the unit of a limit.
 type Measure string
@@ -270,21 +263,6 @@ func (l Limit) complete() (Limit, error) {
 
 func (l Limit) subject() event.Subject { return event.Subject{Kind: "limit", ID: l.ID, Name: l.Name} }
 
-// covers reports whether a run may be in the scope.
-func (of Scope) covers(r Run) bool {
-	switch of.Kind {
-	case Agent:
-		return slices.Contains(of.IDs, r.AgentID)
-	case Job:
-		return slices.Contains(of.IDs, r.JobID)
-	case Task:
-		return slices.Contains(of.IDs, r.TaskKey)
-	case OneRun:
-		return slices.Contains(of.IDs, r.ID)
-	}
-	return true
-}
-
 // period is a time after which a limit starts again, or one run.
 type period struct {
 	key      string
@@ -292,7 +270,7 @@ type period struct {
 }
 
 // periodAt returns the period of a limit that contains a time.
-func (s *Service) periodAt(l Limit, at time.Time, runID string) period {
+func (l Limit) periodAt(at time.Time, runID string) period {
 	if l.Scope == OneRun {
 		runID = l.ScopeID
 	}
@@ -301,7 +279,7 @@ func (s *Service) periodAt(l Limit, at time.Time, runID string) period {
 	}
 	var from, to time.Time
 	local := at.In(l.zone)
-	day := func(y int, m time.Month, d int) time.Time { return s.StartOfDay(y, m, d, l.zone) }
+	day := func(y int, m time.Month, d int) time.Time { return usage.StartOfDay(y, m, d, l.zone) }
 	y, m, d := local.Date()
 	switch l.Window {
 	case PerHour:

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"wardroom/internal/event"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -15,27 +17,31 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/once"
+	"wardroom/internal/session"
+	"wardroom/internal/standup"
+	"wardroom/internal/usage"
 )
 
-// Usage is what runs have used.
-type Usage struct {
-	NanoDollars int64 // of the usage with a price
-	Tokens      int64
-	Unpriced    int64 // number of runs without a price
-	Minutes     int64 // that runs lasted
-	Calls       int64 // of models
-}
-
-func (u Usage) of(m Measure) int64 {
+// of returns the part of what runs have used that a limit counts.
+func (m Measure) of(u usage.Spent) int64 {
 	switch m {
 	case Tokens:
-		return u.Tokens
+		t := u.Tokens
+		return t.Input + t.Output + t.CacheRead + t.CacheWrite + t.Other
 	case Minutes:
-		return u.Minutes
+		return int64(u.Took / time.Minute)
 	case Calls:
 		return u.Calls
 	}
-	return u.NanoDollars
+	if u.CostUSD == nil {
+		return 0
+	}
+	return int64(*u.CostUSD)
+}
+
+// Runtime is the part of the gateway client that this package uses.
+type Runtime interface {
+	StopSession(ctx context.Context, sessionKey, runID string) (ids []string, stopped bool, err error)
 }
 
 // Service keeps the limits and acts on them. Its exported fields must not change after the first
@@ -47,31 +53,15 @@ type Service struct {
 	Zone  *time.Location // default of new limits
 	Jobs  *job.Queue     // runs Kind under the name KindStop
 
-	// AgentsOf returns the agents of a team; none if there is no such team.
-	AgentsOf func(ctx context.Context, q db.Queryer, team string) ([]string, error)
-	// StartOfDay returns the first moment of a day in a zone.
-	StartOfDay func(year int, month time.Month, day int, zone *time.Location) time.Time
-	// SpentIn returns the usage of ended runs in periods, SpentSoFar that since a time together with
-	// runs in progress, and SpentByRun that of one run, as far as it is in the scope.
-	SpentIn    func(ctx context.Context, q db.Queryer, of Scope, periods [][2]time.Time) ([]Usage, error)
-	SpentSoFar func(ctx context.Context, q db.Queryer, of Scope, since time.Time) (Usage, error)
-	SpentByRun func(ctx context.Context, q db.Queryer, of Scope, runID string) (Usage, error)
-	// InProgress reports whether a run may be in progress.
-	InProgress func(ctx context.Context, runID string) (bool, error)
-	// Since returns from when on all usage is known; zero means that none is.
-	Since func(ctx context.Context, q db.Queryer) (time.Time, error)
-	// RunsOver counts the runs since a time that used at least an amount.
-	RunsOver func(ctx context.Context, q db.Queryer, of Scope, since time.Time, m Measure, amount int64) (int, error)
-	// SessionsInProgress returns the keys of sessions with runs in progress.
-	SessionsInProgress func(ctx context.Context, q db.Queryer, of Scope) ([]string, error)
-	// Stop ends everything that runs in a session, and reports whether anything did.
-	Stop func(ctx context.Context, sessionKey string) (bool, error)
-	// HoldIn holds an agent when the transaction commits, unless it is held already.
-	HoldIn func(ctx context.Context, tx *db.Tx, agentID, reason string) error
+	Runtime  Runtime
+	Usage    *usage.Service
+	Sessions *session.Service
+	Holds    *hold.Service
+	Standups *standup.Service // know the agents of teams
 
-	urgent atomic.Int64          // until when Urgent is true, in milliseconds since 1970
-	step   atomic.Pointer[Usage] // see setStep; 0 for a measure without limits
-	lost   map[string]time.Time  // since when the runs of limits are not in progress, by limit; only EndPeriods uses it
+	urgent atomic.Int64                 // until when Urgent is true, in milliseconds since 1970
+	step   atomic.Pointer[usage.Unread] // see setStep; 0 for a measure without limits
+	lost   map[string]time.Time         // since when limits have no run in progress; only EndPeriods uses it
 }
 
 // List returns all limits with their headroom.
@@ -115,12 +105,12 @@ func (s *Service) withHeadroom(ctx context.Context, q db.Queryer, l Limit) (Limi
 	if err != nil {
 		return l, err
 	}
-	text := l.Measure.format(used.of(l.Measure))
+	text := l.Measure.format(l.Measure.of(used))
 	l.Used, l.Allowed, l.Unpriced = &text, l.Measure.format(bar), used.Unpriced
-	l.usedRatio = float64(used.of(l.Measure)) / float64(bar)
+	l.usedRatio = float64(l.Measure.of(used)) / float64(bar)
 	l.Measurable = l.Measure != Dollars || used.Unpriced == 0
 	if l.Window != PerRun {
-		l.ResetsAt = clock.Ptr(s.periodAt(l, s.Now(), "").to)
+		l.ResetsAt = clock.Ptr(l.periodAt(s.Now(), "").to)
 	}
 	return l, nil
 }
@@ -132,7 +122,7 @@ func (s *Service) Create(ctx context.Context, n New) (Limit, error) {
 		return Limit{}, err
 	}
 	if made.Scope == OneRun {
-		if going, err := s.InProgress(ctx, made.ScopeID); err != nil || !going {
+		if going, err := s.inProgress(ctx, made.ScopeID); err != nil || !going {
 			return Limit{}, ErrNoRun.With("Wardroom finds no run %q in progress. Use the active_run_id of an active session.", made.ScopeID)
 		}
 	}
@@ -147,11 +137,11 @@ func (s *Service) Create(ctx context.Context, n New) (Limit, error) {
 }
 
 // newLimit builds a limit from a request, and returns it with its scope.
-func (s *Service) newLimit(ctx context.Context, n New, id string) (l Limit, of Scope, err error) {
+func (s *Service) newLimit(ctx context.Context, n New, id string) (l Limit, of usage.Scope, err error) {
 	if l, err = newLimit(n, id, s.Zone.String(), s.Now()); err != nil {
 		return l, of, err
 	}
-	if of, err = s.scopeOf(ctx, s.DB, l); err == nil && l.Scope == Team && len(of.IDs) == 0 {
+	if of, err = s.scopeOf(ctx, s.DB, l); err == nil && l.Scope == Team && len(of.Names) == 0 {
 		var bad fault.Fields
 		bad.Add("/scope_id", "Use the key of a team, such as executive.")
 		err = bad.Err()
@@ -214,7 +204,7 @@ func (s *Service) Allow(ctx context.Context, id, amount string) (Limit, error) {
 			bad.Add("/amount", "Use a number above 0, such as 2.")
 			return bad.Err()
 		}
-		p := s.periodAt(l, s.Now(), "")
+		p := l.periodAt(s.Now(), "")
 		if p.key == "" {
 			key, err := lastPeriod(ctx, tx, id)
 			if err != nil {
@@ -256,7 +246,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, l Limit, holds bool, wh
 		return err
 	}
 	bar, used, err := s.measure(ctx, tx, l, key)
-	if err != nil || used.of(l.Measure) >= bar {
+	if err != nil || l.Measure.of(used) >= bar {
 		return err
 	}
 	return s.Inbox.ResolveCause(ctx, tx, cause(l.ID, key), why)
@@ -307,27 +297,51 @@ func (s *Service) Preview(ctx context.Context, n New) (Preview, error) {
 	defer release()
 	result, since := Preview{Days: previewDays}, now.AddDate(0, 0, -previewDays)
 	if l.Scope == OneRun {
-		used, err := s.SpentByRun(ctx, s.DB, of, l.ScopeID)
-		if used.of(l.Measure) >= l.amount {
+		used, err := s.Usage.SpentByRun(ctx, s.DB, of, l.ScopeID)
+		if l.Measure.of(used) >= l.amount {
 			result.Reached = 1
 		}
 		return result, err
 	}
 	if l.Window == PerRun {
-		result.Reached, err = s.RunsOver(ctx, s.DB, of, since, l.Measure, l.amount)
+		result.Reached, err = s.runsOver(ctx, of, since, l)
 		return result, err
 	}
-	var periods [][2]time.Time
+	var periods []usage.Period
 	for at := since; !at.After(now); {
-		p := s.periodAt(l, at, "")
-		periods = append(periods, [2]time.Time{p.from, p.to})
+		p := l.periodAt(at, "")
+		periods = append(periods, usage.Period{From: p.from, To: p.to})
 		at = p.to
 	}
-	used, err := s.SpentIn(ctx, s.DB, of, periods)
+	used, err := s.Usage.SpentIn(ctx, s.DB, of, periods)
 	for _, u := range used {
-		if u.of(l.Measure) >= l.amount {
+		if l.Measure.of(u) >= l.amount {
 			result.Reached++
 		}
 	}
 	return result, err
+}
+
+// runsOver counts the runs since a time that reached the amount of a limit.
+func (s *Service) runsOver(ctx context.Context, of usage.Scope, since time.Time, l Limit) (int, error) {
+	by, amount := map[Measure]usage.Quantity{
+		Dollars: usage.NanoDollars, Tokens: usage.Volume, Calls: usage.Calls, Minutes: usage.Milliseconds,
+	}[l.Measure], l.amount
+	if l.Measure == Minutes {
+		amount *= time.Minute.Milliseconds()
+	}
+	return s.Usage.RunsOver(ctx, s.DB, of, since, by, amount)
+}
+
+// inProgress reports whether a run has used tokens and has not ended, or can be the one that an active
+// session does not name.
+func (s *Service) inProgress(ctx context.Context, runID string) (bool, error) {
+	going, err := s.Usage.InProgress(ctx, runID)
+	if err != nil || going {
+		return going, err
+	}
+	all, err := s.Sessions.Overview(ctx, s.Now())
+	return slices.ContainsFunc(all, func(one session.Session) bool {
+		return one.Active && (one.ActiveRunID == nil || *one.ActiveRunID == runID)
+	}), err
 }

@@ -10,6 +10,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/usage"
 )
 
 // KindStop is the kind of the jobs that stop the runs of a session.
@@ -39,10 +40,10 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 		return err
 	}
 	bar, used, err := s.measure(ctx, s.DB, l, o.RunID)
-	if err != nil || used.of(l.Measure) < bar || l.Action == Tell {
+	if err != nil || l.Measure.of(used) < bar || l.Action == Tell {
 		return err
 	}
-	stopped, err := s.Stop(ctx, o.Session)
+	_, stopped, err := s.Runtime.StopSession(ctx, o.Session, "")
 	if err != nil {
 		return fmt.Errorf("stop the runs in %s, which are over a limit: %w", o.Session, err)
 	}
@@ -51,22 +52,24 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	}
 	return h.Write(ctx, func(tx *db.Tx) error {
 		return event.Record(actor.With(ctx, actor.System), tx, s.Now(), event.Audit, "limit.stopped", l.subject(), map[string]any{
-			"session_key": o.Session, "allowed": l.Measure.format(bar), "used": l.Measure.format(used.of(l.Measure)),
-			"overshoot": l.Measure.format(used.of(l.Measure) - bar),
+			"session_key": o.Session, "allowed": l.Measure.format(bar), "used": l.Measure.format(l.Measure.of(used)),
+			"overshoot": l.Measure.format(l.Measure.of(used) - bar),
 		})
 	})
 }
 
 // measure returns what a limit allows in the current period, or for a run, and the usage in it.
-func (s *Service) measure(ctx context.Context, q db.Queryer, l Limit, runID string) (bar int64, used Usage, err error) {
-	p := s.periodAt(l, s.Now(), runID)
+func (s *Service) measure(
+	ctx context.Context, q db.Queryer, l Limit, runID string,
+) (bar int64, used usage.Spent, err error) {
+	p := l.periodAt(s.Now(), runID)
 	extra, err := allowance(ctx, q, l, p)
 	if err != nil {
-		return 0, Usage{}, err
+		return 0, usage.Spent{}, err
 	}
 	of, err := s.scopeOf(ctx, q, l)
 	if err != nil {
-		return 0, Usage{}, err
+		return 0, usage.Spent{}, err
 	}
 	used, err = s.used(ctx, q, l, of, p, false)
 	return l.amount + extra, used, err
