@@ -71,7 +71,7 @@ func simultaneous(t *testing.T, w *world, rounds int) {
 // The empty list says truthfully that the gateway asks nobody.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
-	s := newWorld(t, nil).replica()
+	s := newWorld(t, dbtest.New(t)).replica()
 	p, err := s.Policy(t.Context())
 	if err != nil || p.Asks || !p.CanHear || len(p.Agents) != 1 || !p.Agents[0].Asks {
 		t.Errorf("%v: %+v", err, p)

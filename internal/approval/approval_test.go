@@ -21,15 +21,15 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
-	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/session"
+	"wardroom/internal/task"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var errNoTask = fault.New(fault.NotFound, "task_not_found", "Task not found.")
 
 var noon = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 
@@ -154,17 +154,36 @@ type world struct {
 	rt  *runtime
 	box *inbox.Service
 
-	mu       sync.Mutex
-	now      time.Time
-	told     []string             // messages to agents, each with its sender, session and ID
-	comments []string             // with their authors
-	deaf     error                // returned for messages to agents
-	waits    map[string]time.Time // as last told by any replica
+	mu    sync.Mutex
+	now   time.Time
+	told  []string             // messages to agents, each with its sender, session and name
+	deaf  error                // returned for messages to agents
+	waits map[string]time.Time // as last told by any replica
 }
 
 func newWorld(t *testing.T, d *db.DB) *world {
 	w := &world{t: t, d: d, rt: newRuntime(), now: noon}
 	w.box = &inbox.Service{DB: d, Now: w.clock}
+	err := d.Tx(t.Context(), func(tx *db.Tx) error {
+		for _, name := range []string{"Owner", "Admin", "User", "CTO", "CPO"} {
+			role, agent := "user", (*string)(nil)
+			if name == strings.ToUpper(name) {
+				role, agent = "agent", new(strings.ToLower(name))
+			}
+			if _, err := tx.Exec(t.Context(), `
+				INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at, version)
+				VALUES (?, ?, ?, ?, ?, ?, TRUE, '', ?, ?, 1)`, w.id(name), name, name, name, role, agent, noon, noon); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(t.Context(), `
+			INSERT INTO tasks (id, number, title, description, status, priority, type, tags, moved_at, created_at, updated_at, version)
+			VALUES ('t7', 7, 'Deploy', '', 'todo', 'low', 'task', '[]', ?, ?, ?, 1)`, noon, noon, noon)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return w
 }
 
@@ -184,39 +203,57 @@ func (w *world) move(d time.Duration) {
 func (w *world) replica() *Service {
 	return &Service{
 		DB: w.d, Runtime: w.rt, Log: slog.New(slog.DiscardHandler), Now: w.clock, Patience: time.Second,
-		Inbox:     w.box,
-		AgentName: func(_ context.Context, _ db.Queryer, id string) string { return strings.ToUpper(id) },
-		TaskOf:    func(key string) string { return map[string]string{"agent:cto:task:task-7": "TASK-7"}[key] },
-		Spent:     func(context.Context, string) *money.Nano { n := money.Nano(5); return &n },
-		Redact:    func(s string) string { return strings.ReplaceAll(s, "hunter2", "[masked]") },
-		Waits:     func(until map[string]time.Time) { w.mu.Lock(); defer w.mu.Unlock(); w.waits = until },
-		Jobs:      job.New(w.d, slog.New(slog.DiscardHandler), w.clock), FindTask: w.findTask, Comment: w.comment, Tell: w.message,
+		Inbox: w.box, Sessions: w, Tasks: &task.Service{DB: w.d, Now: w.clock, Inbox: w.box},
+		Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[masked]") },
+		Jobs:   job.New(w.d, slog.New(slog.DiscardHandler), w.clock),
 	}
 }
 
-func (w *world) findTask(_ context.Context, _ db.Queryer, ref string) (string, error) {
-	if ref = strings.ToUpper(ref); ref != "TASK-7" {
-		return "", errNoTask
+// id returns the ID of a user or an agent.
+func (w *world) id(name string) string {
+	if name == strings.ToUpper(name) {
+		name = strings.ToLower(name)
 	}
-	return ref, nil
+	return "id-" + name
 }
 
-func (w *world) comment(ctx context.Context, tx *db.Tx, key, text string) error {
-	tx.Committed(func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.comments = append(w.comments, key+" by "+actor.From(ctx).Name+": "+text)
-	})
-	return nil
+// comments returns the comments with their authors, such as "TASK-7 by Owner: text".
+func (w *world) comments() []string {
+	w.t.Helper()
+	rows, err := w.d.Query(w.t.Context(), `SELECT 'TASK-' || t.number || ' by ' || c.author_name || ': ' || c.body
+		FROM comments c JOIN tasks t ON t.id = c.task_id ORDER BY c.id`)
+	all, err := db.All(rows, err, func(r db.Row) (text string, err error) { return text, r.Scan(&text) })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
 }
 
-func (w *world) message(ctx context.Context, agentID, sessionKey, id, text string) error {
+// Get implements Sessions. Each session has cost 5 nano-dollars.
+func (w *world) Get(_ context.Context, key string) (session.Session, error) {
+	return session.Session{Key: key, CostUSD: new(money.Nano(5))}, nil
+}
+
+// Send implements Sessions.
+func (w *world) Send(ctx context.Context, key, text string) (session.Sent, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.deaf == nil {
-		w.told = append(w.told, fmt.Sprintf("%s to %s in %s as %s: %s", actor.From(ctx).Name, agentID, sessionKey, id, text))
+		w.told = append(w.told, fmt.Sprintf("%s in %s as %s: %s", actor.From(ctx).Name, key, once.Name(ctx, ""), text))
 	}
-	return w.deaf
+	return session.Sent{}, w.deaf
+}
+
+// SendToAgent implements Sessions.
+func (w *world) SendToAgent(ctx context.Context, agentID, text string) (session.Sent, error) {
+	return w.Send(ctx, "agent:"+agentID+":main", text)
+}
+
+// WaitForPeople implements Sessions.
+func (w *world) WaitForPeople(until map[string]time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waits = until
 }
 
 // agent returns a context of an agent.

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"wardroom/internal/account"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
@@ -20,6 +21,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/task"
 )
 
 // Limits of questions that agents ask through Wardroom.
@@ -111,8 +113,8 @@ func (s *Service) Ask(ctx context.Context, a Ask) (Question, bool, error) {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
 		a := a // the transaction may run again
 		if a.Task = plaintext.Line(a.Task); a.Task == "" {
-			a.Task = s.TaskOf(a.Session)
-		} else if a.Task, err = s.FindTask(ctx, tx, a.Task); err != nil {
+			a.Task = taskOf(a.Session)
+		} else if a.Task, err = s.openTask(ctx, tx, a.Task); err != nil {
 			return err
 		}
 		r, err := a.row(by, now)
@@ -126,6 +128,25 @@ func (s *Service) Ask(ctx context.Context, a Ask) (Question, bool, error) {
 		return Question{}, false, fmt.Errorf("ask people: %w", err)
 	}
 	return is.asQuestion(), made, nil
+}
+
+// openTask returns the key of a task that is not archived.
+func (s *Service) openTask(ctx context.Context, q db.Queryer, ref string) (string, error) {
+	t, err := s.Tasks.Find(ctx, q, ref)
+	if err == nil && t.ArchivedAt != nil {
+		err = task.ErrArchived.With("Restore it, or ask without a task.")
+	}
+	return t.Key, err
+}
+
+// taskOf returns the key of the task that a session works on, such as TASK-7 for
+// agent:cto:task:task-7:2, or an empty string.
+func taskOf(sessionKey string) string {
+	parts := strings.Split(sessionKey, ":")
+	if len(parts) < 4 || parts[0] != "agent" || parts[2] != "task" {
+		return ""
+	}
+	return strings.ToUpper(parts[3])
 }
 
 // insertAsked stores a question and raises its inbox item, unless the same question is there.
@@ -151,7 +172,7 @@ func (s *Service) insertAsked(ctx context.Context, tx *db.Tx, r row) (is row, ma
 	if err := s.audit(ctx, tx, "question.asked", r, map[string]any{}); err != nil {
 		return row{}, false, err
 	}
-	agent := s.AgentName(ctx, tx, r.AgentID)
+	agent := account.AgentName(ctx, tx, r.AgentID)
 	return r, true, s.Inbox.Raise(ctx, tx, r.item(agent, inbox.High, r.title(agent), r.detail(), ""))
 }
 
@@ -191,7 +212,7 @@ func (s *Service) answerAsked(ctx context.Context, r row, a Answer) error {
 			return ErrChanged.With("Reload the request and decide again.")
 		case is.State == Pending && is.expiredAt(s.Now()):
 			is.State = Expired
-			return is.ended(s.AgentName(ctx, tx, is.AgentID))
+			return is.ended(account.AgentName(ctx, tx, is.AgentID))
 		}
 		is.State, is.answers, is.By = Answered, a.Answers, &Decider{ID: by.ID, Name: by.Name, Role: string(by.Role)}
 		if len(a.Answers) == 0 {
@@ -202,7 +223,9 @@ func (s *Service) answerAsked(ctx context.Context, r row, a Answer) error {
 			return err
 		}
 		if is.Task != "" {
-			if err := s.Comment(ctx, tx, is.Task, is.comment(s.AgentName(ctx, tx, is.AgentID))); err != nil {
+			text := is.comment(account.AgentName(ctx, tx, is.AgentID))
+			_, err := s.Tasks.CommentIn(ctx, tx, is.Task, task.CommentText{Body: text})
+			if err != nil && !errors.Is(err, task.ErrNotFound) && !errors.Is(err, task.ErrArchived) {
 				return err
 			}
 		}
@@ -226,7 +249,7 @@ func (s *Service) endAsked(ctx context.Context, tx *db.Tx, r row) error {
 		if err != nil {
 			return err
 		}
-		return is.ended(s.AgentName(ctx, tx, is.AgentID))
+		return is.ended(account.AgentName(ctx, tx, is.AgentID))
 	}
 	return s.tidy(ctx, tx, r)
 }

@@ -14,7 +14,9 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/task"
 )
 
 var deploy = Ask{Question: "Where shall I deploy?\nhunter2", Options: []string{"Staging", "Production"}, Task: "task-7"}
@@ -103,12 +105,13 @@ func TestAskHuman(t *testing.T) {
 		if won != 1 || again || err != nil || is.ID != q.ID || is.State != Answered || is.Answers[answerPart][0] != "Staging" || is.Delivery != Due {
 			t.Fatalf("%d won, %v, asked anew %v: %+v", won, err, again, is)
 		}
-		if w.jobs() != 1 || len(w.comments) != 1 || !strings.HasPrefix(w.comments[0], "TASK-7 by "+is.By.Name+": Question of CTO:\n\n```\nWhere") ||
-			!strings.HasSuffix(w.comments[0], "\n\nStaging") {
-			t.Errorf("%d jobs, comments %q", w.jobs(), w.comments)
+		comments := w.comments()
+		if len(comments) != 1 || w.jobs() != 1 || !strings.HasPrefix(comments[0], "TASK-7 by "+is.By.Name+": Question of CTO:\n\n```\nWhere") ||
+			!strings.HasSuffix(comments[0], "\n\nStaging") {
+			t.Errorf("%d jobs, comments %q", w.jobs(), comments)
 		}
 
-		w.deaf = errors.Join(gateway.ErrUnreachable.With("Start it."), ErrLater)
+		w.deaf = gateway.ErrUnreachable.With("Start it.")
 		w.tends(all[0])
 		if is, err = all[0].GetQuestion(w.as("Owner"), q.ID); err != nil || is.Delivery != Due || !strings.Contains(is.DeliveryNote, "Start it.") {
 			t.Errorf("%v: %+v", err, is)
@@ -120,7 +123,9 @@ func TestAskHuman(t *testing.T) {
 		if is, err = restarted.GetQuestion(w.as("Owner"), q.ID); err != nil || is.Delivery != Sent || is.DeliveryNote != "" {
 			t.Errorf("%v: %+v", err, is)
 		}
-		want := is.By.Name + " to cto in agent:cto:main as " + q.ID + ": Answer to the question that you asked with ask_human at 12:00 UTC on 16 November 2026 about TASK-7:\n\n" +
+		name := once.Name(once.With(t.Context(), once.New(is.By.ID, "answer", q.ID, []byte(q.ID))), "")
+		want := is.By.Name + " in agent:cto:main as " + name + ": Answer to the question that you asked with ask_human " +
+			"at 12:00 UTC on 16 November 2026 about TASK-7:\n\n" +
 			"> Where shall I deploy?\n> [masked]\n\n" + is.By.Name + " answers: Staging\n\nContinue the work that waited for this answer."
 		if len(w.told) != 1 || w.told[0] != want {
 			t.Errorf("the agent hears %q, want %q", w.told, want)
@@ -244,7 +249,7 @@ func TestAskRefusals(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if _, _, err := s.Ask(w.agent("cto"), Ask{Question: "x", Task: "TASK-8"}); !errors.Is(err, errNoTask) {
+		if _, _, err := s.Ask(w.agent("cto"), Ask{Question: "x", Task: "TASK-8"}); !errors.Is(err, task.ErrNotFound) {
 			t.Errorf("an unknown task: %v", err)
 		}
 		for n := range maxWaiting {

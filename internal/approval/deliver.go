@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"strings"
 
+	"wardroom/internal/account"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/once"
+	"wardroom/internal/session"
 )
 
 // kindDeliver is the kind of a job that delivers the answer to a question.
@@ -21,9 +25,6 @@ const kindDeliver = "deliver answer"
 func (s *Service) Kinds() map[string]job.Kind {
 	return map[string]job.Kind{kindDeliver: {Do: func(ctx context.Context, h *job.Held) error { return s.deliver(ctx, h.Key) }}}
 }
-
-// ErrLater means that an answer could not be delivered now, but may be later.
-var ErrLater = errors.New("the agent cannot be reached now")
 
 // Tend ends the questions that have expired, and delivers the answers that no job could deliver, for
 // example because the gateway was offline. A timer calls it.
@@ -48,7 +49,7 @@ func (s *Service) deliver(ctx context.Context, id string) error {
 		return err
 	}
 	by := actor.Actor{ID: r.By.ID, Name: r.By.Name, Role: actor.Role(r.By.Role)}
-	err = s.Tell(actor.With(ctx, by), r.AgentID, r.SessionKey, r.ID, r.message())
+	err = s.tell(actor.With(ctx, by), r)
 	f := fault.Of(err)
 	switch {
 	case ctx.Err() != nil:
@@ -57,7 +58,7 @@ func (s *Service) deliver(ctx context.Context, id string) error {
 		r.asked.delivery, r.asked.note = Sent, ""
 	case f == nil:
 		return fmt.Errorf("deliver the answer to question %s: %w", id, err)
-	case f.Kind == fault.Invalid || errors.Is(err, gateway.ErrRefused) && !errors.Is(err, ErrLater):
+	case f.Kind == fault.Invalid || errors.Is(err, gateway.ErrRefused) && !temporary(err):
 		r.asked.delivery, r.asked.note = Failed, strings.TrimSpace(f.Title+" "+f.Detail)
 	default:
 		r.asked.note = strings.TrimSpace(f.Title + " " + f.Detail)
@@ -67,9 +68,25 @@ func (s *Service) deliver(ctx context.Context, id string) error {
 		if err != nil || !changed || r.asked.delivery != Failed {
 			return err
 		}
-		agent := s.AgentName(ctx, tx, r.AgentID)
+		agent := account.AgentName(ctx, tx, r.AgentID)
 		return s.Inbox.Raise(ctx, tx, r.item(agent, inbox.High, "Could not tell "+agent+" the answer: "+r.headline(), r.asked.note, "/undelivered"))
 	})
+}
+
+// tell sends an answer to the agent's session, or to its main session if that one is gone. The runtime
+// recognizes the message by the question's ID.
+func (s *Service) tell(ctx context.Context, r row) error {
+	ctx = once.With(ctx, once.New(actor.From(ctx).ID, "answer", r.ID, []byte(r.ID)))
+	_, err := s.Sessions.Send(ctx, r.SessionKey, r.message())
+	if errors.Is(err, session.ErrNotFound) {
+		_, err = s.Sessions.SendToAgent(ctx, r.AgentID, r.message())
+	}
+	return err
+}
+
+// temporary reports whether an answer that could not be delivered may be delivered later.
+func temporary(err error) bool {
+	return errors.Is(err, hold.ErrHeld) || errors.Is(err, gateway.ErrNoAgent) || gateway.IsUnavailable(err)
 }
 
 // message returns the answer as the agent reads it. It does not begin with the person's name, because

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
@@ -102,7 +103,7 @@ func (s *Service) expiry(ctx context.Context) (next time.Duration, overdue bool,
 		overdue = overdue || left <= 0
 		next = min(next, max(left, mirror.RetryLast))
 	}
-	s.Waits(waits)
+	s.Sessions.WaitForPeople(waits)
 	return next, overdue, nil
 }
 
@@ -140,8 +141,8 @@ func (s *Service) open(ctx context.Context, r row) error {
 		r.CreatedAt = clock.At(s.Now())
 	}
 	r.SessionKey = strings.ToLower(r.SessionKey)
-	r.Task = s.TaskOf(r.SessionKey)
-	agent := s.AgentName(ctx, s.DB, r.AgentID)
+	r.Task = taskOf(r.SessionKey)
+	agent := account.AgentName(ctx, s.DB, r.AgentID)
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		made, err := insert(ctx, tx, r)
 		if err != nil || !made {
@@ -211,7 +212,7 @@ func (s *Service) tidy(ctx context.Context, tx *db.Tx, r row) error {
 	if r.By != nil && r.By.ID != "" {
 		by = actor.Actor{ID: r.By.ID, Name: r.By.Name, Role: actor.Role(r.By.Role)}
 	}
-	agent := s.AgentName(ctx, tx, r.AgentID)
+	agent := account.AgentName(ctx, tx, r.AgentID)
 	if err := s.Inbox.ResolveAbout(actor.With(ctx, by), tx, r.ID, r.note(agent), inbox.Approval, inbox.Question); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"wardroom/internal/platform/enum"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
+	"wardroom/internal/task"
 )
 
 // Schema implements huma.SchemaProvider.
@@ -44,7 +45,7 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/questions/{id}/answer", actor.AnswerAgents, "Answer a question", s.handleReply, away, asks, answers,
 		web.Describe("Answers all parts of a question, each with the label of an option or in other words. Without answers, the question is skipped and the agent decides. The runtime records your name. The first answer counts. A question with the source wardroom is answered even if the gateway is offline: delivery tells when the agent gets the answer."))
 	web.Post(api, "/questions", actor.UseTools, "Ask a person", s.handleAsk, web.Status(http.StatusCreated), web.Also(http.StatusOK),
-		web.Fails(s.TaskFaults...), web.Fails(ErrTooMany),
+		web.Fails(task.ErrNotFound, task.ErrArchived, ErrTooMany),
 		web.Describe("Puts a question of the calling agent into the inbox. The answer starts a turn in the agent's session, and becomes a comment on the task that the question is about. "+
 			"To read the state or the answer, repeat the request: while the question waits, and for 24 hours after it has ended, the same content asks nothing new and returns the question with the status 200. until is not compared."))
 	web.Post(api, "/questions/{id}/withdraw", actor.UseTools, "Withdraw a question", s.handleWithdraw, web.Fails(ErrNotFound, ErrDecided),

@@ -11,17 +11,18 @@ import (
 	"sync"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
-	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/list"
-	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/session"
+	"wardroom/internal/task"
 )
 
 // Runtime is the part of the gateway client that this package uses.
@@ -36,30 +37,27 @@ type Runtime interface {
 	CommandPolicy(ctx context.Context) (gateway.CommandPolicy, error)
 }
 
+// Sessions is the part of session.Service that this package uses.
+type Sessions interface {
+	Get(ctx context.Context, key string) (session.Session, error)
+	Send(ctx context.Context, key, text string) (session.Sent, error)
+	SendToAgent(ctx context.Context, agentID, text string) (session.Sent, error)
+	WaitForPeople(until map[string]time.Time)
+}
+
 // Service keeps the requests of the runtime's agents to people. Its exported fields must not change
 // after Run has been called.
 type Service struct {
-	DB        *db.DB
-	Runtime   Runtime
-	Log       *slog.Logger
-	Now       func() time.Time
-	Inbox     *inbox.Service
-	Patience  time.Duration                                             // limit for a request to the gateway
-	AgentName func(ctx context.Context, q db.Queryer, id string) string // for texts
-	TaskOf    func(sessionKey string) string                            // key of the task that a session works on, or an empty string
-	Spent     func(ctx context.Context, sessionKey string) *money.Nano  // cost of a session so far; nil if unknown
-	Redact    func(text string) string                                  // replaces secrets
-	Waits     func(until map[string]time.Time)                          // told which sessions wait for people, by key, with the time until which they may
-
-	// Jobs is the queue for the jobs that deliver answers. FindTask returns the key of a task, or one of
-	// TaskFaults. Comment comments on a task on behalf of the actor in ctx, unless the task is gone.
-	Jobs       *job.Queue
-	FindTask   func(ctx context.Context, q db.Queryer, ref string) (key string, err error)
-	TaskFaults []*fault.Error
-	Comment    func(ctx context.Context, tx *db.Tx, taskKey, text string) error
-	// Tell sends a message to an agent's session on behalf of the actor in ctx, once for each id. Its
-	// error is joined with ErrLater if the agent cannot be reached now.
-	Tell func(ctx context.Context, agentID, sessionKey, id, text string) error
+	DB       *db.DB
+	Runtime  Runtime
+	Log      *slog.Logger
+	Now      func() time.Time
+	Inbox    *inbox.Service
+	Patience time.Duration // limit for a request to the gateway
+	Jobs     *job.Queue    // for the jobs that deliver answers
+	Sessions Sessions
+	Tasks    *task.Service
+	Redact   func(text string) string // replaces secrets
 
 	wake    mirror.Signal
 	mu      sync.Mutex
@@ -120,7 +118,9 @@ func (s *Service) Get(ctx context.Context, id string) (Detailed, error) {
 		return Detailed{}, fmt.Errorf("read earlier decisions: %w", err)
 	}
 	if r.SessionKey != "" {
-		d.SpentUSD = s.Spent(ctx, r.SessionKey)
+		if in, err := s.Sessions.Get(ctx, r.SessionKey); err == nil {
+			d.SpentUSD = in.CostUSD
+		}
 	}
 	return d, nil
 }
@@ -219,7 +219,7 @@ func (s *Service) claim(ctx context.Context, r row, a Answer, who Decider) error
 		}
 		switch {
 		case is.State != Pending:
-			return is.ended(s.AgentName(ctx, tx, is.AgentID))
+			return is.ended(account.AgentName(ctx, tx, is.AgentID))
 		case a.Shown != is.Shown:
 			return ErrChanged.With("Reload the request and decide again.")
 		}
@@ -304,7 +304,7 @@ func (s *Service) confirm(ctx context.Context, r row, a Answer, who Decider, sen
 	if is.By != nil && is.By.ID == who.ID && is.decision == a.Decision {
 		return nil
 	}
-	return is.ended(s.AgentName(ctx, s.DB, is.AgentID))
+	return is.ended(account.AgentName(ctx, s.DB, is.AgentID))
 }
 
 // intended returns the ending that an accepted answer causes.

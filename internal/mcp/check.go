@@ -73,13 +73,11 @@ func (s *Service) Check(ctx context.Context, agentID string) (Check, error) {
 	if err != nil {
 		return Check{}, err
 	}
-	if s.Held != nil {
-		if err := s.Held(ctx, agentID); err != nil {
-			return Check{}, err
-		}
+	if err := s.Holds.Check(ctx, s.DB, agentID); err != nil {
+		return Check{}, err
 	}
 	c, began := Check{Steps: []Step{}}, s.Now()
-	if !a.Key {
+	if !a.key {
 		c.fail(a.Name+" has no usable key.", "Create a key, set it in the gateway’s environment, and restart the gateway.")
 		return c, nil
 	}
@@ -102,7 +100,7 @@ func (s *Service) Check(ctx context.Context, agentID string) (Check, error) {
 	if err != nil {
 		return Check{}, err
 	}
-	s.judge(ctx, &c, a, answer, after.UsedAt != nil && !after.UsedAt.Before(began.Truncate(time.Millisecond)))
+	s.judge(ctx, &c, a, answer, after.usedAt != nil && !after.usedAt.Before(began.Truncate(time.Millisecond)))
 	c.Connected = !slices.ContainsFunc(c.Steps, func(s Step) bool { return s.State == gateway.StepFailed })
 	return c, s.DB.Tx(ctx, func(tx *db.Tx) error {
 		return event.Record(ctx, tx, s.Now(), event.Audit, "agent.tools_checked", event.Subject{Kind: "agent", ID: agentID, Name: a.Name},
@@ -130,7 +128,7 @@ func checkMessage(agentID string) string {
 
 // judge adds the steps that follow the start of the turn. Called is whether Wardroom has received a call
 // with the agent's key since then.
-func (s *Service) judge(ctx context.Context, c *Check, a Agent, answer gateway.Answer, called bool) {
+func (s *Service) judge(ctx context.Context, c *Check, a toolUser, answer gateway.Answer, called bool) {
 	if answer.Outcome != gateway.Finished && !called {
 		c.fail(strings.TrimSpace(fmt.Sprintf("The turn did not finish: %s. %s", answer.Outcome, answer.Error)), "Open the session to see why, then test again.")
 		return

@@ -4,21 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"wardroom/internal/account"
+	"wardroom/internal/agent"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 )
 
-// Agent is an agent that may be connected to the tools.
-type Agent struct {
-	AgentID   string
-	Name      string
-	UserID    string // of its account; empty without one
-	InRuntime bool
-	Key       bool        // it has a usable API key
-	UsedAt    *clock.Time // when it last called the tools
+// toolUser is an agent that may be connected to the tools.
+type toolUser struct {
+	agent.Agent
+
+	key    bool        // it has a usable API key
+	usedAt *clock.Time // when it last called the tools
 }
 
 // Connection is how an agent is connected to the tools.
@@ -42,40 +42,42 @@ func (s *Service) Connection(ctx context.Context, agentID string) (Connection, e
 	if err != nil {
 		return Connection{}, err
 	}
-	c := Connection{AgentID: a.AgentID, Key: a.Key, UsedAt: a.UsedAt, Variable: variable(a.AgentID)}
-	if a.UserID != "" {
-		c.UserID = &a.UserID
+	c := Connection{AgentID: a.AgentID, Key: a.key, UsedAt: a.usedAt, Variable: variable(a.AgentID)}
+	if a.Account != nil {
+		c.UserID = &a.Account.UserID
 	}
 	c.Config = s.config(a, all)
 	return c, nil
 }
 
 // agent returns an agent, and all agents.
-func (s *Service) agent(ctx context.Context, agentID string) (Agent, []Agent, error) {
-	all, err := s.Agents(ctx)
-	for _, a := range all {
-		if a.AgentID == agentID {
-			return a, all, err
-		}
+func (s *Service) agent(ctx context.Context, agentID string) (toolUser, []agent.Agent, error) {
+	all, err := s.Agents.List(ctx)
+	if err != nil {
+		return toolUser{}, nil, err
 	}
-	if err == nil {
-		err = gateway.ErrNoAgent.With("GET /agents lists the available agents.")
+	i := slices.IndexFunc(all, func(a agent.Agent) bool { return a.AgentID == agentID })
+	if i < 0 {
+		return toolUser{}, nil, gateway.ErrNoAgent.With("GET /agents lists the available agents.")
 	}
-	return Agent{}, nil, err
+	uses, err := s.Accounts.ToolUses(ctx, s.DB)
+	used, has := uses[agentID]
+	return toolUser{all[i], has, used}, all, err
 }
 
 // config returns the part of the gateway's configuration that connects the agent. It denies the
 // servers of the others to every agent of the gateway, because Wardroom knows a caller only by its
-// key: an agent that can use another's server acts in the other's name.
-func (s *Service) config(a Agent, all []Agent) string {
+// key: an agent that can use another's server acts in the other's name. While the gateway is
+// unreachable, an agent that it had before counts as one of its agents.
+func (s *Service) config(a toolUser, all []agent.Agent) string {
 	var entries []string
 	for _, one := range all {
-		if !one.InRuntime && one.AgentID != a.AgentID {
+		if one.AsOf == nil && one.AgentID != a.AgentID {
 			continue // an entry would create the agent
 		}
 		var deny []string
 		for _, other := range all {
-			if other.UserID != "" && other.AgentID != one.AgentID {
+			if other.Account != nil && other.AgentID != one.AgentID {
 				deny = append(deny, quoted(account.ToolServer(other.AgentID)+"__*"))
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/web"
 )
@@ -23,7 +24,7 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agents/{agent_id}/tools", actor.ManageAccounts, "Get how an agent is connected to the tools", s.handleGet, web.Fails(gateway.ErrNoAgent),
 		web.Describe("Returns the configuration for the agent runtime that gives the agent the tools at /mcp, and when the agent last used them."))
 	web.Post(api, "/agents/{agent_id}/tools/check", actor.ManageAccounts, "Check the connection of an agent to the tools", s.handleCheck,
-		web.Status(http.StatusOK), web.Waits(checkTime+checkRoom), web.Fails(gateway.ErrNoAgent), web.Fails(s.Refusals...),
+		web.Status(http.StatusOK), web.Waits(checkTime+checkRoom), web.Fails(gateway.ErrNoAgent, hold.ErrHeld),
 		web.Describe("Starts a turn of the agent in a new session, in which it calls whoami. Responds when the turn has ended, at the latest after about 2 minutes. The turn costs tokens."))
 }
 
@@ -75,10 +76,7 @@ func (s *Service) handler() http.Handler {
 // noteUse notes that the caller used the tools. If that fails, the call goes on, because only the time
 // of the last use is lost.
 func (s *Service) noteUse(ctx context.Context, now bool) {
-	if s.Used == nil {
-		return
-	}
-	if err := s.Used(ctx, now); err != nil && !s.DB.Away("tools of agents", err) {
+	if err := s.Accounts.NoteTools(ctx, now); err != nil && !s.DB.Away("tools of agents", err) {
 		s.Log.WarnContext(ctx, "could not note the use of the tools", slog.Any("err", err))
 	}
 }

@@ -8,11 +8,13 @@
 package mcp
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
+	"wardroom/internal/account"
+	"wardroom/internal/agent"
 	"wardroom/internal/approval"
+	"wardroom/internal/hold"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/standup"
@@ -30,17 +32,13 @@ type Service struct {
 	// PublicURL is the address that agents use; see servesHost. It may be empty.
 	PublicURL string
 	// OwnURL returns the address for a gateway on this host; empty if unknown. It is used without PublicURL.
-	OwnURL  func() string
-	DB      *db.DB
-	Now     func() time.Time
-	Runtime Runtime
-	// Agents lists the agents of the runtime and those with an account.
-	Agents func(ctx context.Context) ([]Agent, error)
-	// Held returns an error that explains why the agent may not run now, or nil. It can be nil.
-	Held     func(ctx context.Context, agentID string) error
-	Refusals []*fault.Error // of Held
-	// Used notes that the caller's key called the tools; at once if now is true. It can be nil.
-	Used func(ctx context.Context, now bool) error
+	OwnURL   func() string
+	DB       *db.DB
+	Now      func() time.Time
+	Runtime  Runtime
+	Agents   *agent.Service
+	Accounts *account.Service // know who has a key for the tools, and when it was used
+	Holds    *hold.Service
 }
 
 const (

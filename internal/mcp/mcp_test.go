@@ -56,15 +56,18 @@ func newSite(t *testing.T, d *db.DB) *site {
 		s.addUser(name)
 	}
 	log, box := slog.New(slog.NewTextHandler(&s.log, nil)), &inbox.Service{DB: d, Now: clock.Now}
-	board := &task.Service{DB: d, Now: clock.Now, Inbox: box}
+	accounts, board := &account.Service{DB: d, Now: clock.Now}, &task.Service{DB: d, Now: clock.Now, Inbox: box}
 	s.Service = &mcp.Service{
-		DB: d, Tasks: board, Log: log, Version: "test", PublicURL: "https://ops.example.org",
-		Questions: newQuestions(d, box, log),
+		DB: d, Tasks: board, Accounts: accounts, Log: log, Version: "test", PublicURL: "https://ops.example.org",
+		Questions: &approval.Service{
+			DB: d, Log: log, Now: clock.Now, Jobs: job.New(d, log, clock.Now), Inbox: box, Tasks: board,
+			Redact: func(text string) string { return text },
+		},
 		Standups: &standup.Service{
-			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Inbox: box, Zone: time.UTC, Facilitator: "cmo", Participants: []string{"cto"},
-			Accounts: &account.Service{DB: d}, Tasks: board, Usage: &usage.Service{DB: d}, Sessions: noSessions{},
-			Schedules: &schedule.Service{DB: d}, Archive: &archive.Service{DB: d}, Receipts: &receipt.Service{DB: d, Tasks: board},
-			Dispatches: &dispatch.Service{DB: d},
+			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Inbox: box, Accounts: accounts, Tasks: board,
+			Usage: &usage.Service{DB: d}, Sessions: noSessions{}, Schedules: &schedule.Service{DB: d}, Archive: &archive.Service{DB: d},
+			Receipts: &receipt.Service{DB: d, Tasks: board}, Dispatches: &dispatch.Service{DB: d},
+			Zone: time.UTC, Facilitator: "cmo", Participants: []string{"cto"},
 		},
 	}
 	api := web.New(web.Options{Title: "Board", Version: "test", Authenticate: func(_ context.Context, key string) (actor.Actor, error) {
@@ -78,18 +81,6 @@ func newSite(t *testing.T, d *db.DB) *site {
 	t.Cleanup(server.Close)
 	s.url = server.URL + "/mcp"
 	return s
-}
-
-// newQuestions returns a service for questions.
-func newQuestions(d *db.DB, box *inbox.Service, log *slog.Logger) *approval.Service {
-	return &approval.Service{
-		DB: d, Log: log, Now: clock.Now, Jobs: job.New(d, log, clock.Now),
-		Inbox:     box,
-		AgentName: func(_ context.Context, _ db.Queryer, id string) string { return strings.ToUpper(id) },
-		TaskOf:    func(string) string { return "" },
-		Redact:    func(text string) string { return text },
-		FindTask:  func(context.Context, db.Queryer, string) (string, error) { return "", task.ErrNotFound },
-	}
 }
 
 // noSessions is a runtime without sessions.
