@@ -13,14 +13,17 @@ import (
 	"sync"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/usage"
 )
 
 const (
@@ -44,12 +47,8 @@ type Models struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Inbox   *inbox.Service
-	// Held reports whether the agent is held. Its configured model then stands for the hold.
-	Held func(ctx context.Context, agentID string) (bool, error)
-	// Estimate returns what a model call would cost with a model, or nil without a price.
-	Estimate func(ctx context.Context, provider, model string, used gateway.Usage) (*money.Nano, error)
-	// AgentName returns an agent's name for the titles of the items.
-	AgentName func(ctx context.Context, q db.Queryer, id string) string
+	Holds   *hold.Service // the configured model of a held agent stands for the hold
+	Usage   *usage.Service
 
 	wake       mirror.Signal
 	configured map[string]gateway.ConfiguredModels // only Run's goroutine uses it
@@ -164,7 +163,7 @@ func (s *Models) judge(ctx context.Context, c modelCall, is gateway.ConfiguredMo
 	if c.model == is.Primary || slices.Contains(is.Others, c.model) || slices.ContainsFunc(own, isAlias) {
 		return m, false, nil
 	}
-	if held, err := s.Held(ctx, c.agentID); err != nil || held {
+	if held, err := s.Holds.Find(ctx, s.DB, c.agentID); err != nil || held != nil {
 		return m, false, err
 	}
 	if c.jobID != "" {
@@ -182,19 +181,20 @@ func (s *Models) judge(ctx context.Context, c modelCall, is gateway.ConfiguredMo
 	}
 	dearer := paid != nil && would != nil && *paid/muchDearer > *would
 	isFallback := slices.Contains(is.Fallbacks, c.model)
-	return c.item(s.AgentName(ctx, s.DB, c.agentID), is.Primary, isFallback, dearer, paid, would, s.Now()), dearer || !isFallback, nil
+	return c.item(account.AgentName(ctx, s.DB, c.agentID), is.Primary, isFallback, dearer, paid, would, s.Now()), dearer || !isFallback, nil
 }
 
 // costs returns what the call has cost, and what it would have cost with the configured model. They are nil
 // if the prices are unknown.
 func (s *Models) costs(ctx context.Context, c modelCall, configured string) (paid, would *money.Nano, err error) {
-	if n := c.CostNanoUSD; n != nil {
-		paid = new(money.Nano(*n))
-	} else if paid, err = s.Estimate(ctx, c.Provider, c.Model, c.Usage); err != nil {
-		return nil, nil, err
+	part := usage.PartOf(c.Usage)
+	if paid = part.Cost; paid == nil {
+		if paid, err = s.Usage.Estimate(ctx, c.Provider, c.Model, part.Tokens); err != nil {
+			return nil, nil, err
+		}
 	}
 	provider, model, _ := strings.Cut(configured, "/")
-	would, err = s.Estimate(ctx, provider, model, c.Usage)
+	would, err = s.Usage.Estimate(ctx, provider, model, part.Tokens)
 	return paid, would, err
 }
 

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/usage"
 )
 
 // modelConfig is a gateway whose configuration a test sets.
@@ -40,18 +42,23 @@ func (*modelConfig) Job(_ context.Context, id string) (gateway.Job, error) {
 func TestModelChanged(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		w, held := newWorld(t, d), false
+		w := newWorld(t, d)
 		is := &modelConfig{cto: gateway.ConfiguredModels{Primary: "p/own", Fallbacks: []string{"p/spare", "p/dear"}, Others: []string{"p/beat"}}}
 		s := &Models{
-			DB: d, Runtime: is, Now: w.clock, Inbox: w.box,
-			AgentName: func(_ context.Context, _ db.Queryer, id string) string { return "the " + id },
-			Held:      func(context.Context, string) (bool, error) { return held, nil },
-			Estimate: func(_ context.Context, _, model string, _ gateway.Usage) (*money.Nano, error) {
-				if cost, ok := map[string]money.Nano{"own": 10, "spare": 20, "dear": 22}[model]; ok {
-					return &cost, nil
-				}
-				return nil, nil
-			},
+			DB: d, Runtime: is, Now: w.clock, Inbox: w.box, Holds: &hold.Service{DB: d}, Usage: &usage.Service{DB: d, Now: w.clock},
+		}
+		var prices []usage.Price
+		for model, price := range map[string]money.Nano{"own": 2_000_000, "spare": 4_000_000, "dear": 4_400_000} {
+			prices = append(prices, usage.Price{Model: model, From: "2026-01-01", Output: price})
+		}
+		if _, err := s.Usage.SetPrices(actor.With(t.Context(), actor.System), prices, nil); err != nil {
+			t.Fatal(err)
+		}
+		exec := func(query string, args ...any) {
+			t.Helper()
+			if err := d.Tx(t.Context(), func(tx *db.Tx) error { _, err := tx.Exec(t.Context(), query, args...); return err }); err != nil {
+				t.Fatal(err)
+			}
 		}
 		call := func(session, model string, output int64) {
 			t.Helper()
@@ -74,12 +81,13 @@ func TestModelChanged(t *testing.T) {
 		call("agent:cto:cron:night:run:1", "night", 5)
 		call("agent:nobody:main", "any", 5)
 		call(main, "gateway-injected", 0)
-		held = true
+		exec(`INSERT INTO agent_holds (id, agent_id, reason, by_id, by_name, since, state, runtime, runtime_detail, before)
+			VALUES ('h', 'cto', '', '', '', ?, 'held', 'held', '', '')`, w.clock())
 		call(main, "another", 5)
-		held = false
+		exec(`DELETE FROM agent_holds`)
 		want("as configured, unknown, without tokens, or held")
 		call(main, "dear", 5)
-		dear := "the cto uses p/dear instead of p/own, high, open, 1"
+		dear := "cto uses p/dear instead of p/own, high, open, 1"
 		want("a fallback at more than twice the price", dear)
 		is.down = gateway.ErrUnreachable
 		call("agent:cto:cron:gone:run:1", "night", 5)
@@ -87,24 +95,24 @@ func TestModelChanged(t *testing.T) {
 		want("an outage", dear)
 		is.down = nil
 		call(main, "own", 5)
-		other := "the cto uses p/night instead of p/own, medium, open, 1"
+		other := "cto uses p/night instead of p/own, medium, open, 1"
 		want("the model of another job", dear, other)
 
 		w.person(inbox.ModelChanged, inbox.Resolved)
 		other = strings.Replace(other, "open", "resolved", 1)
 		w.move(23 * time.Hour)
 		call(main, "dear", 5)
-		want("resolved today", "the cto uses p/dear instead of p/own, high, resolved, 1", other)
+		want("resolved today", "cto uses p/dear instead of p/own, high, resolved, 1", other)
 		w.move(2 * time.Hour)
 		call(main, "dear", 5)
-		want("a day later", "the cto uses p/dear instead of p/own, high, open, 2", other)
+		want("a day later", "cto uses p/dear instead of p/own, high, open, 2", other)
 
 		reads := is.reads
 		is.cto = gateway.ConfiguredModels{Primary: "p/new"}
 		call(main, "new", 5)
 		is.cto.Primary = "alias"
 		call(main, "any", 5)
-		want("a new configuration, then an alias", "the cto uses p/dear instead of p/own, high, open, 2", other)
+		want("a new configuration, then an alias", "cto uses p/dear instead of p/own, high, open, 2", other)
 		call(main, "any", 5)
 		if is.reads != reads+2 {
 			t.Errorf("the configuration was read %d times, want 2", is.reads-reads)
