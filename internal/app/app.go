@@ -32,6 +32,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/redact"
 	"wardroom/internal/platform/web"
 	"wardroom/internal/receipt"
 	"wardroom/internal/retention"
@@ -112,10 +113,10 @@ type App struct {
 	cfg     config.Config
 	opts    Options
 	log     *slog.Logger
-	redact  func(text string) string // replaces the secrets in what agents write
-	metrics *metrics                 // nil when METRICS_ADDR is not set
-	scraped net.Listener             // for the metrics; nil without them
-	address atomic.Pointer[string]   // URL of the API as seen from this machine; nil before Listen
+	redact  *redact.Redactor       // for what agents write
+	metrics *metrics               // nil when METRICS_ADDR is not set
+	scraped net.Listener           // for the metrics; nil without them
+	address atomic.Pointer[string] // URL of the API as seen from this machine; nil before Listen
 }
 
 // New opens the database, migrates it and assembles the features. A caller that does
@@ -216,7 +217,7 @@ func (a *App) wire() error {
 		DB: a.DB, Now: now, Secret: []byte(cfg.JWTSecret.Reveal()), TokenLife: cfg.JWTExpiresIn, Cost: a.opts.Cost, Log: a.log,
 		RegistrationOpen: cfg.RegistrationEnabled, Observe: logins,
 	}
-	a.redact = archive.Redactor()
+	a.redact = redact.New()
 	a.Inbox = &inbox.Service{DB: a.DB, Now: now}
 	a.Tasks = &task.Service{DB: a.DB, Now: now, Inbox: a.Inbox, Zone: cfg.Timezone, Redact: a.redact}
 	a.Search = &search.Service{DB: a.DB}

@@ -9,7 +9,7 @@ import "slices"
 // features get as fields, and dbtest, which is for tests.
 var plumbing = []string{
 	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/enum", "platform/fault", "platform/job", "platform/label",
-	"platform/limiter", "platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/vault", "platform/web",
+	"platform/limiter", "platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/redact", "platform/vault", "platform/web",
 }
 
 // order lists the features so that each may import those before it, and none behind it. What a
@@ -83,6 +83,7 @@ var mayImport = map[string][]string{
 	"platform/page":      {"platform/fault"},
 	"platform/patch":     {},
 	"platform/plaintext": {},
+	"platform/redact":    {},
 	"platform/vault":     {"platform/fault"},
 	"platform/web":       {"platform/actor", "platform/db", "platform/encode", "platform/enum", "platform/fault", "platform/once", "platform/page", "platform/plaintext"},
 

@@ -25,6 +25,7 @@ import (
 	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/redact"
 	"wardroom/internal/session"
 	"wardroom/internal/task"
 )
@@ -147,6 +148,9 @@ func (r *runtime) ends(id string, e gateway.Ending) {
 	r.ended[id] = e
 }
 
+// token is a secret, of which people see [masked:github_token].
+const token = "ghp_a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
+
 // world is a database, a runtime and any number of replicas.
 type world struct {
 	t   *testing.T
@@ -203,9 +207,8 @@ func (w *world) move(d time.Duration) {
 func (w *world) replica() *Service {
 	return &Service{
 		DB: w.d, Runtime: w.rt, Log: slog.New(slog.DiscardHandler), Now: w.clock, Patience: time.Second,
-		Inbox: w.box, Sessions: w, Tasks: &task.Service{DB: w.d, Now: w.clock, Inbox: w.box},
-		Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[masked]") },
-		Jobs:   job.New(w.d, slog.New(slog.DiscardHandler), w.clock),
+		Inbox: w.box, Sessions: w, Tasks: &task.Service{DB: w.d, Now: w.clock, Inbox: w.box, Redact: redact.New()},
+		Redact: redact.New(), Jobs: job.New(w.d, slog.New(slog.DiscardHandler), w.clock),
 	}
 }
 
@@ -348,8 +351,8 @@ func TestAnswerApproval(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		one, two := w.replica(), w.replica()
-		a := w.asks("a1", "rm -rf build # hunter2", one, two)
-		w.wantItems("approval urgent open CTO wants to run: rm -rf build # [masked]")
+		a := w.asks("a1", "rm -rf build # "+token, one, two)
+		w.wantItems("approval urgent open CTO wants to run: rm -rf build # [masked:github_token]")
 		if len(w.waits) != 1 || !w.waits[a.SessionKey].Equal(a.ExpiresAt.Time) {
 			t.Errorf("%v wait, want %s until %v", w.waits, a.SessionKey, a.ExpiresAt)
 		}
@@ -374,7 +377,7 @@ func TestAnswerApproval(t *testing.T) {
 			t.Fatalf("%v: %+v", err, got)
 		}
 		w.tell(gateway.AskedOrAnswered{ID: "a1", Ending: &gateway.Ending{State: "allowed", Decision: "allow-once", By: gateway.DisplayName}}, one, two)
-		w.wantItems("approval urgent resolved CTO wants to run: rm -rf build # [masked] (Owner: Owner allowed it once.)")
+		w.wantItems("approval urgent resolved CTO wants to run: rm -rf build # [masked:github_token] (Owner: Owner allowed it once.)")
 		if len(w.waits) != 0 {
 			t.Errorf("%v still wait", w.waits)
 		}
@@ -390,7 +393,7 @@ func TestAnswerApproval(t *testing.T) {
 				t.Errorf("the audit log lacks %s: %s", fact, audit)
 			}
 		}
-		b := w.asks("a2", "rm -rf build # hunter2", one)
+		b := w.asks("a2", "rm -rf build # "+token, one)
 		next, err := one.Get(w.as("Owner"), b.ID)
 		if err != nil || len(next.Earlier) != 1 || next.Earlier[0].By.Name != "Owner" || next.Earlier[0].Decision != AllowOnce {
 			t.Errorf("%v: earlier decisions are %+v", err, next.Earlier)

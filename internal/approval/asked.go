@@ -105,7 +105,7 @@ func (a Ask) row(by actor.Actor, now time.Time) (row, error) {
 // question still waits or ended less than 24 hours ago, Ask returns that question and false.
 func (s *Service) Ask(ctx context.Context, a Ask) (Question, bool, error) {
 	by, now := actor.From(ctx), s.Now()
-	if err := a.clean(by.AgentID, now, s.Redact); err != nil {
+	if err := a.clean(by.AgentID, now, s.Redact.Text); err != nil {
 		return Question{}, false, err
 	}
 	var is row

@@ -19,7 +19,7 @@ import (
 	"wardroom/internal/task"
 )
 
-var deploy = Ask{Question: "Where shall I deploy?\nhunter2", Options: []string{"Staging", "Production"}, Task: "task-7"}
+var deploy = Ask{Question: "Where shall I deploy?\n" + token, Options: []string{"Staging", "Production"}, Task: "task-7"}
 
 // answering returns the answer with these words to what the question shows.
 func answering(q Question, words string) Answer {
@@ -83,7 +83,7 @@ func TestAskHuman(t *testing.T) {
 				t.Fatalf("%v: %+v", g.err, g.q)
 			}
 		}
-		w.wantItems("question high open CTO asks: Where shall I deploy? [masked]")
+		w.wantItems("question high open CTO asks: Where shall I deploy? [masked:github_token]")
 		if made != 1 {
 			t.Errorf("%d calls made the question, want 1", made)
 		}
@@ -126,7 +126,7 @@ func TestAskHuman(t *testing.T) {
 		name := once.Name(once.With(t.Context(), once.New(is.By.ID, "answer", q.ID, []byte(q.ID))), "")
 		want := is.By.Name + " in agent:cto:main as " + name + ": Answer to the question that you asked with ask_human " +
 			"at 12:00 UTC on 16 November 2026 about TASK-7:\n\n" +
-			"> Where shall I deploy?\n> [masked]\n\n" + is.By.Name + " answers: Staging\n\nContinue the work that waited for this answer."
+			"> Where shall I deploy?\n> [masked:github_token]\n\n" + is.By.Name + " answers: Staging\n\nContinue the work that waited for this answer."
 		if len(w.told) != 1 || w.told[0] != want {
 			t.Errorf("the agent hears %q, want %q", w.told, want)
 		}

@@ -111,9 +111,9 @@ func (s *Service) expiry(ctx context.Context) (next time.Duration, overdue bool,
 func (s *Service) store(ctx context.Context, e gateway.AskedOrAnswered) error {
 	switch {
 	case e.Approval != nil:
-		return s.open(ctx, ofApproval(*e.Approval, s.Redact))
+		return s.open(ctx, ofApproval(*e.Approval, s.Redact.Text))
 	case e.Question != nil:
-		return s.open(ctx, ofQuestion(*e.Question, s.Redact))
+		return s.open(ctx, ofQuestion(*e.Question, s.Redact.Text))
 	}
 	r, err := find(ctx, s.DB, e.ID)
 	if errors.Is(err, ErrNotFound) || err == nil && r.State != Pending {
@@ -280,13 +280,13 @@ func (s *Service) reconcile(ctx context.Context) error {
 	listed := map[string]bool{}
 	for _, a := range approvals {
 		listed[a.ID] = true
-		if err := s.open(ctx, ofApproval(a, s.Redact)); err != nil {
+		if err := s.open(ctx, ofApproval(a, s.Redact.Text)); err != nil {
 			return err
 		}
 	}
 	for _, q := range questions {
 		listed[q.ID] = true
-		if err := s.open(ctx, ofQuestion(q, s.Redact)); err != nil {
+		if err := s.open(ctx, ofQuestion(q, s.Redact.Text)); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/redact"
 	"wardroom/internal/session"
 	"wardroom/internal/task"
 )
@@ -57,7 +58,7 @@ type Service struct {
 	Jobs     *job.Queue    // for the jobs that deliver answers
 	Sessions Sessions
 	Tasks    *task.Service
-	Redact   func(text string) string // replaces secrets
+	Redact   *redact.Redactor
 
 	wake    mirror.Signal
 	mu      sync.Mutex

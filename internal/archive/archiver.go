@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/redact"
 )
 
 // Intervals and batch sizes for the archiver.
@@ -64,7 +65,8 @@ func (s *Service) Run(ctx context.Context) error {
 type archiver struct {
 	s        *Service
 	pace     Pace
-	redact   *redactor
+	redact   *redact.Redactor
+	mask     func(text *string, cut, json bool) // redacts a text of a message; tests slow it down
 	claim    *mirror.Claim
 	known    map[name]*kept     // sessions that the runtime has; nil before they are read from the database
 	readAt   clock.Time         // time of the reading that known reflects
@@ -78,7 +80,18 @@ func newArchiver(s *Service) *archiver {
 	pace := s.Pace.withDefaults()
 	claim := mirror.NewClaim(s.DB, claimQuery, pace.Lease, s.Now)
 	claim.Ends = claimEnd
-	return &archiver{s: s, pace: pace, redact: newRedactor(), claim: claim}
+	k := &archiver{s: s, pace: pace, redact: redact.New(), claim: claim}
+	k.mask = func(text *string, cut, json bool) {
+		switch {
+		case json:
+			*text = k.redact.JSON(*text)
+		case cut:
+			*text = k.redact.Truncated(*text)
+		default:
+			*text = k.redact.Text(*text)
+		}
+	}
+	return k
 }
 
 // pass processes the changes since the last pass, and returns the delay before the next one.
@@ -154,7 +167,7 @@ func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at 
 		err := k.s.DB.Tx(ctx, func(tx *db.Tx) error {
 			for i, g := range some {
 				version := g.Version()
-				g.Label, g.LastMessage = k.redact.text(g.Label, false), k.redact.text(g.LastMessage, true)
+				g.Label, g.LastMessage = k.redact.Text(g.Label), k.redact.Truncated(g.LastMessage)
 				if err := putSeen(ctx, tx, db.NewID(), g, version, at, k.s.Now()); err != nil {
 					return err
 				}

@@ -181,13 +181,7 @@ func (k *archiver) write(ctx context.Context, p *kept, c piece, why Ended) error
 			return err
 		}
 		messages[i] = transcript.Of(t)
-		messages[i].Each(func(text *string, cut, json bool) {
-			if json {
-				*text = k.redact.json(*text)
-				return
-			}
-			*text = k.redact.text(*text, cut)
-		})
+		messages[i].Each(k.mask)
 	}
 	is := *p
 	err := k.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -312,7 +306,7 @@ func (k *archiver) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Ses
 	if err := putWords(ctx, tx, p.id, w); err != nil {
 		return err
 	}
-	title := k.redact.text(g.Label, false) + " " + g.Key
+	title := k.redact.Text(g.Label) + " " + g.Key
 	return search.PutSession(ctx, tx, search.SessionText{ID: p.id, Title: title, Body: w.head + " " + w.tail})
 }
 

@@ -21,6 +21,7 @@ import (
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/platform/redact"
 	"wardroom/internal/task"
 	"wardroom/internal/usage"
 )
@@ -42,8 +43,7 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Inbox   *inbox.Service
-	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
-	Redact func(text string) string
+	Redact  *redact.Redactor
 
 	Tasks    *task.Service
 	Accounts *account.Service
@@ -253,10 +253,8 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 // updates the task's card and the inbox item, and finally records an event.
 func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, a gateway.Answer) error {
 	u, ended := a.Usage, d.endTime(a.EndedAt, s.Now())
-	if s.Redact != nil {
-		if a.Text = s.Redact(a.Text); f != nil {
-			f = &Failure{f.Code, s.Redact(f.Detail)}
-		}
+	if a.Text = s.Redact.Text(a.Text); f != nil {
+		f = &Failure{f.Code, s.Redact.Text(f.Detail)}
 	}
 	d.end(ended, f)
 	if err := update(ctx, tx, d); err != nil {

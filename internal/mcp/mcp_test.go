@@ -25,6 +25,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/redact"
 	"wardroom/internal/platform/web"
 	"wardroom/internal/receipt"
 	"wardroom/internal/schedule"
@@ -56,15 +57,16 @@ func newSite(t *testing.T, d *db.DB) *site {
 		s.addUser(name)
 	}
 	log, box := slog.New(slog.NewTextHandler(&s.log, nil)), &inbox.Service{DB: d, Now: clock.Now}
-	accounts, board := &account.Service{DB: d, Now: clock.Now}, &task.Service{DB: d, Now: clock.Now, Inbox: box}
+	accounts, words := &account.Service{DB: d, Now: clock.Now}, redact.New()
+	board := &task.Service{DB: d, Now: clock.Now, Inbox: box, Redact: words}
 	s.Service = &mcp.Service{
 		DB: d, Tasks: board, Accounts: accounts, Log: log, Version: "test", PublicURL: "https://ops.example.org",
 		Questions: &approval.Service{
 			DB: d, Log: log, Now: clock.Now, Jobs: job.New(d, log, clock.Now), Inbox: box, Tasks: board,
-			Redact: func(text string) string { return text },
+			Redact: words,
 		},
 		Standups: &standup.Service{
-			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Inbox: box, Accounts: accounts, Tasks: board,
+			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Inbox: box, Accounts: accounts, Tasks: board, Redact: words,
 			Usage: &usage.Service{DB: d}, Sessions: noSessions{}, Schedules: &schedule.Service{DB: d}, Archive: &archive.Service{DB: d},
 			Receipts: &receipt.Service{DB: d, Tasks: board}, Dispatches: &dispatch.Service{DB: d},
 			Zone: time.UTC, Facilitator: "cmo", Participants: []string{"cto"},

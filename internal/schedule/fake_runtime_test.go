@@ -20,6 +20,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/redact"
 	"wardroom/internal/task"
 )
 
@@ -220,7 +221,7 @@ func (h *fixture) replica(d *db.DB) *Service {
 	return &Service{
 		DB: d, Runtime: h.r, Log: slog.New(slog.DiscardHandler), Now: h.r.clock, Zone: time.UTC, Grace: 5 * time.Minute, Patience: time.Second,
 		Inbox: &inbox.Service{DB: d, Now: h.r.clock}, Events: &event.Service{DB: d},
-		Holds: &hold.Service{DB: d}, Tasks: &task.Service{DB: d, Now: h.r.clock},
+		Holds: &hold.Service{DB: d}, Tasks: &task.Service{DB: d, Now: h.r.clock}, Redact: redact.New(),
 	}
 }
 

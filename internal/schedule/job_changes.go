@@ -227,7 +227,7 @@ func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind stri
 // StoreJob stores a job that the runtime has just created or changed, so that requests find it
 // before the mirror reads the jobs again.
 func (s *Service) StoreJob(ctx context.Context, tx *db.Tx, j gateway.Job) error {
-	j.State.LastError = s.redact(j.State.LastError)
+	j.State.LastError = s.Redact.Text(j.State.LastError)
 	was, err := findJob(ctx, tx, j.ID)
 	if err != nil {
 		return err

@@ -177,18 +177,10 @@ func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 		return out, err
 	}
 	for i := range out.jobs {
-		out.jobs[i].State.LastError = r.s.redact(out.jobs[i].State.LastError)
+		out.jobs[i].State.LastError = r.s.Redact.Text(out.jobs[i].State.LastError)
 	}
 	out.keepFailures(present)
 	return out, nil
-}
-
-// redact returns a text of an agent or the runtime as it is stored: without secrets.
-func (s *Service) redact(text string) string {
-	if s.Redact == nil {
-		return text
-	}
-	return s.Redact(text)
 }
 
 // fetchRuns reads the runs in the history that may be new.
@@ -212,7 +204,7 @@ func (r *reader) fetchRuns(ctx context.Context, out *snapshot) error {
 			// Runs that retention has purged must not return as new ones.
 			if !run.EndedAt.Before(limit) {
 				kept := runOf(run)
-				kept.Error, kept.Summary = r.s.redact(kept.Error), r.s.redact(kept.Summary)
+				kept.Error, kept.Summary = r.s.Redact.Text(kept.Error), r.s.Redact.Text(kept.Summary)
 				out.runs = append(out.runs, kept)
 			}
 		}

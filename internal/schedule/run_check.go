@@ -48,7 +48,7 @@ func (r *reader) checkRuns(ctx context.Context, runs []Run) error {
 		}
 		if err == nil { // a session that cannot be read proves nothing
 			run.check(page.Turns)
-			run.Error = r.s.redact(run.Error)
+			run.Error = r.s.Redact.Text(run.Error)
 		}
 	}
 	return nil

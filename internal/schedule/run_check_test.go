@@ -17,8 +17,8 @@ import (
 func TestOKThatFailed(t *testing.T) {
 	t.Parallel()
 	ok := gateway.Turn{Role: "assistant", At: clock.At(at("09:00:20"))}
-	failed := gateway.Turn{Role: "assistant", At: clock.At(at("09:00:30")), Failed: true, Error: "402: no credits left for hunter2"}
-	const shown = "402: no credits left for [masked]"
+	const token, shown = "ghp_a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8", "402: no credits left for [masked:github_token]"
+	failed := gateway.Turn{Role: "assistant", At: clock.At(at("09:00:30")), Failed: true, Error: "402: no credits left for " + token}
 	asked := gateway.Turn{Role: "user", At: clock.At(at("09:00:01"))}
 	later := gateway.Turn{Role: "assistant", At: clock.At(at("10:30:00")), Failed: true, Error: "later"}
 	earlier := gateway.Turn{Role: "assistant", At: clock.At(at("08:00:00")), Failed: true, Error: "earlier"}
@@ -39,12 +39,11 @@ func TestOKThatFailed(t *testing.T) {
 			t.Parallel()
 			d := dbtest.New(t)
 			h := newFixture(t, d, hourly(nil))
-			h.Redact = func(text string) string { return strings.ReplaceAll(text, "hunter2", "[masked]") }
 			h.at("08:30:00")
 			h.r.ended("j", "09:00:01", "09:01:00", "ok", "1")
 			h.r.change(func() {
 				h.r.jobs["j"] = hourly(func(j *gateway.Job) {
-					j.State.LastError = "hunter2"
+					j.State.LastError = token
 					j.State.LastStatus, j.State.LastRunAt = "ok", clock.Ptr(at("09:00:01"))
 				})
 				h.r.runs[0].SessionKey, h.r.runs[0].Undelivered = "agent:cto:cron:j:run:1", c.undelivered
@@ -73,7 +72,7 @@ func TestOKThatFailed(t *testing.T) {
 				t.Error("a stored run was checked again")
 			}
 			last, err := h.Get(h.ctx(), "j")
-			if err != nil || (c.state == "failed") != (last.State.LastStatus == "error" && last.State.LastError == shown) || strings.Contains(last.State.LastError, "hunter2") {
+			if err != nil || (c.state == "failed") != (last.State.LastStatus == "error" && last.State.LastError == shown) || strings.Contains(last.State.LastError, token) {
 				t.Errorf("the last run is %+v, %v", last.State, err)
 			}
 			slots, err := h.Slots(h.ctx(), SlotFilter{JobID: "j", From: at("09:00:00"), To: at("09:00:01")}, nil, 1)

@@ -20,19 +20,19 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/redact"
 	"wardroom/internal/task"
 )
 
 // Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. Run mirrors
 // the jobs, and Judge updates the ledger. Do not change exported fields after calling Run or Judge.
 type Service struct {
-	DB      *db.DB
-	Runtime Runtime
-	Log     *slog.Logger
-	Now     func() time.Time
-	Inbox   *inbox.Service
-	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
-	Redact   func(text string) string
+	DB       *db.DB
+	Runtime  Runtime
+	Log      *slog.Logger
+	Now      func() time.Time
+	Inbox    *inbox.Service
+	Redact   *redact.Redactor
 	Zone     *time.Location // the default time zone of new jobs
 	Grace    time.Duration  // how late a run can start before it is missed
 	Patience time.Duration  // how long requests wait for the first read

@@ -45,7 +45,7 @@ func (a *asker) run(ctx context.Context) (question, error) {
 func (a *asker) finish(ctx context.Context, r ask.Result) (question, error) {
 	q := &a.q
 	q.EndedAt = clock.Ptr(a.m.Now())
-	r.Text, r.Error = a.m.redact(r.Text), a.m.redact(r.Error)
+	r.Text, r.Error = a.m.Redact.Text(r.Text), a.m.Redact.Text(r.Error)
 	text := answer.Clean(r.Text, maxAnswer)
 	switch {
 	case r.Outcome == gateway.Finished && text != "":
@@ -61,14 +61,6 @@ func (a *asker) finish(ctx context.Context, r ask.Result) (question, error) {
 		q.Tokens = &Tokens{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Other}
 	}
 	return *q, a.save(ctx, r)
-}
-
-// redact returns a text as it is stored: without secrets.
-func (s *Service) redact(text string) string {
-	if s.Redact == nil {
-		return text
-	}
-	return s.Redact(text)
 }
 
 // failureText returns the reason why a question was not answered.

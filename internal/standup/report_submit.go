@@ -70,7 +70,7 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 		return Report{}, ErrNotOwnReport.With("You are making this request as agent %q.", by.AgentID)
 	}
 	if by.Role == actor.Agent {
-		f = Filing{s.redact(f.Text), s.redact(f.Yesterday), s.redact(f.Today), s.redact(f.Blockers)}
+		f = Filing{s.Redact.Text(f.Text), s.Redact.Text(f.Yesterday), s.Redact.Text(f.Today), s.Redact.Text(f.Blockers)}
 	}
 	text, parts, err := f.read()
 	if err != nil {

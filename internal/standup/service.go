@@ -22,6 +22,7 @@ import (
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/platform/redact"
 	"wardroom/internal/receipt"
 	"wardroom/internal/schedule"
 	"wardroom/internal/task"
@@ -54,8 +55,7 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Inbox   *inbox.Service
-	// Redact, if set, replaces the secrets in the texts of agents and the runtime.
-	Redact func(text string) string
+	Redact  *redact.Redactor
 
 	Accounts   *account.Service
 	Holds      *hold.Service

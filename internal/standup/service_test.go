@@ -29,6 +29,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/platform/redact"
 	"wardroom/internal/receipt"
 	"wardroom/internal/schedule"
 	"wardroom/internal/standup"
@@ -207,22 +208,22 @@ func (u used) CountUsed(_ context.Context, agentID string, _ time.Time) (int, er
 }
 
 func (o *office) service(d *db.DB) *standup.Service {
-	items, events, board := &inbox.Service{DB: d, Now: o.now}, &event.Service{DB: d}, &task.Service{DB: d, Now: o.now}
+	items, events, words := &inbox.Service{DB: d, Now: o.now}, &event.Service{DB: d}, redact.New()
+	board := &task.Service{DB: d, Now: o.now, Inbox: items, Redact: words}
 	receipts := &receipt.Service{DB: d, Now: o.now, Tasks: board}
 	ledger := &usage.Service{DB: d, Log: o.log, Now: o.now, Zone: time.UTC, Tasks: board}
 	ledger.Grew = func(context.Context, *db.Tx, usage.Run, bool) error { return nil }
 	s := &standup.Service{
-		DB: d, Jobs: job.New(d, o.log, clock.Now), Runtime: o.client, Log: o.log, Now: o.now,
+		DB: d, Jobs: job.New(d, o.log, clock.Now), Runtime: o.client, Log: o.log, Now: o.now, Redact: words,
 		Accounts: &account.Service{DB: d, Now: o.now}, Holds: &hold.Service{DB: d}, Tasks: board, Usage: ledger, Sessions: used{},
-		Schedules: &schedule.Service{DB: d, Log: o.log, Now: o.now, Events: events}, Archive: &archive.Service{DB: d},
+		Schedules: &schedule.Service{DB: d, Log: o.log, Now: o.now, Events: events, Redact: words}, Archive: &archive.Service{DB: d},
 		Receipts: receipts, Dispatches: &dispatch.Service{DB: d},
 		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
 		Timetable: o.client, OwnURL: func() string { return "http://127.0.0.1:3000" }, StartGrace: 15 * time.Minute,
 		Inbox: items,
 	}
-	board.Inbox, board.EndBlockers = items, s.EndDecidedBlockers
-	board.Reported, board.Judged = receipts.Report, receipts.Judge
+	board.EndBlockers, board.Reported, board.Judged = s.EndDecidedBlockers, receipts.Report, receipts.Judge
 	s.Jobs.Poll = 20 * time.Millisecond
 	s.Stops = &ask.Stopper{Jobs: s.Jobs, Runtime: o.client, Log: o.log, Patience: patience}
 	maps.Copy(s.Jobs.Kinds, s.Stops.Kinds())

@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/redact"
 )
 
 // Service implements the board's operations. It must not be copied after first
@@ -22,9 +23,8 @@ type Service struct {
 	Now   func() time.Time
 	Inbox *inbox.Service
 	// Zone is the time zone in which a due day ends. Default: UTC.
-	Zone *time.Location
-	// Redact, if set, replaces the secrets in the texts of agents.
-	Redact func(text string) string
+	Zone   *time.Location
+	Redact *redact.Redactor // for the texts of agents
 	// Withdraw, if set, stops the agent's work on a dispatched task. It returns the ended dispatch,
 	// or nil if no dispatch was active. It records no event. It is called before a task with an
 	// active dispatch is archived, and before any task that was ever dispatched is deleted. In the
@@ -55,10 +55,10 @@ func (s *Service) Create(ctx context.Context, n New) (Task, error) {
 
 // redact returns a text as it is stored: without secrets, if an agent wrote it.
 func (s *Service) redact(ctx context.Context, text string) string {
-	if s.Redact == nil || actor.From(ctx).Role != actor.Agent {
+	if actor.From(ctx).Role != actor.Agent {
 		return text
 	}
-	return s.Redact(text)
+	return s.Redact.Text(text)
 }
 
 // redactChange is redact for the texts of a change.

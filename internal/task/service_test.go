@@ -22,6 +22,7 @@ import (
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/patch"
+	"wardroom/internal/platform/redact"
 )
 
 func newService(d *db.DB) *Service {
@@ -30,7 +31,7 @@ func newService(d *db.DB) *Service {
 
 // serviceAt returns a board with a clock.
 func serviceAt(d *db.DB, now func() time.Time) *Service {
-	return &Service{DB: d, Now: now, Inbox: &inbox.Service{DB: d, Now: now}}
+	return &Service{DB: d, Now: now, Inbox: &inbox.Service{DB: d, Now: now}, Redact: redact.New()}
 }
 
 // at returns the same board at another time.

@@ -1,4 +1,4 @@
-package archive
+package redact
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 // Known forms of secrets are redacted.
 func TestMaskFinds(t *testing.T) {
 	t.Parallel()
-	m := newRedactor()
+	m := New()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
 		"the key is sk-ant-api03-" + rand + " ok": "sk-ant-api03-" + rand,
@@ -55,7 +55,7 @@ func TestMaskFinds(t *testing.T) {
 // redacted, too.
 func TestMaskFindsTheWrapped(t *testing.T) {
 	t.Parallel()
-	m := newRedactor()
+	m := New()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
 		`{"stdout":"x\nghp_` + rand + `"}`:            rand,
@@ -87,7 +87,7 @@ func TestMaskFindsTheWrapped(t *testing.T) {
 	if got := m.text(`{\"password\":\"Hunter22\",\"b\":1}`, false); got != `{\"password\":\"[masked:password]\",\"b\":1}` {
 		t.Errorf("what is around it became %s", got)
 	}
-	if got := m.json(`{"password":12345678,"secret":["kitten",{"a":1}],"pwd":null}`); got != `{"password":"[masked:secret]","pwd":null,"secret":["[masked:secret]",{"a":1}]}` {
+	if got := m.JSON(`{"password":12345678,"secret":["kitten",{"a":1}],"pwd":null}`); got != `{"password":"[masked:secret]","pwd":null,"secret":["[masked:secret]",{"a":1}]}` {
 		t.Errorf("members became %s", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestMaskFindsTheWrapped(t *testing.T) {
 // Hashes, identifiers, and ordinary words are kept.
 func TestMaskLeaves(t *testing.T) {
 	t.Parallel()
-	m := newRedactor()
+	m := New()
 	for _, text := range []string{
 		"The password must have twelve characters; a token is a JWT.",
 		"commit 4f1c2d3e5a6b7c8d9e0f1a2b3c4d5e6f7a8b9c0d",
@@ -117,13 +117,13 @@ func TestMaskLeaves(t *testing.T) {
 // Redacted tool arguments stay valid JSON.
 func TestMaskJSON(t *testing.T) {
 	t.Parallel()
-	m := newRedactor()
-	got := m.json(`{"n":1.50,"url":"https://u:geheim@h/","env":{"DB_PASSWORD":"kitten","PATH":"/bin","api_key":"$KEY"},"list":["Bearer abcdefgh1234",true,null]}`)
+	m := New()
+	got := m.JSON(`{"n":1.50,"url":"https://u:geheim@h/","env":{"DB_PASSWORD":"kitten","PATH":"/bin","api_key":"$KEY"},"list":["Bearer abcdefgh1234",true,null]}`)
 	want := `{"env":{"DB_PASSWORD":"[masked:secret]","PATH":"/bin","api_key":"$KEY"},"list":["Bearer [masked:bearer]",true,null],"n":1.50,"url":"https://u:[masked:url_password]@h/"}`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := m.json(`{"a": not JSON, password=Kitten99`); strings.Contains(got, "Kitten99") {
+	if got := m.JSON(`{"a": not JSON, password=Kitten99`); strings.Contains(got, "Kitten99") {
 		t.Error(got)
 	}
 }
@@ -134,7 +134,7 @@ func FuzzMask(f *testing.F) {
 	for _, s := range []string{"", "sk-", "password=", `{"token":"x"}`, "-----BEGIN PRIVATE KEY-----", "://:@", "\xff", "[masked:jwt]"} {
 		f.Add(s, s)
 	}
-	m := newRedactor()
+	m := New()
 	const key = "ghp_a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	f.Fuzz(func(t *testing.T, before, after string) {
 		if len(before)+len(after) > 4000 {
@@ -148,8 +148,8 @@ func FuzzMask(f *testing.F) {
 		if utf8.ValidString(text) && !utf8.ValidString(got) {
 			t.Errorf("%q became %q", text, got)
 		}
-		if doc, err := json.Marshal(map[string]string{before: after}); err == nil && !json.Valid([]byte(m.json(string(doc)))) {
-			t.Errorf("%s became %s", doc, m.json(string(doc)))
+		if doc, err := json.Marshal(map[string]string{before: after}); err == nil && !json.Valid([]byte(m.JSON(string(doc)))) {
+			t.Errorf("%s became %s", doc, m.JSON(string(doc)))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package archive
+package redact
 
 import (
 	"cmp"
@@ -61,7 +61,7 @@ type argument struct {
 type span struct{ from, to int }
 
 // secrets returns the parts of arguments that are secrets. The first argument is the program, unless it is unknown.
-func (m *redactor) secrets(args []argument) []span {
+func (m *Redactor) secrets(args []argument) []span {
 	var found []span
 	var t tool
 	active := false
@@ -138,7 +138,7 @@ func (t tool) head(text string) int {
 func programName(text string) string { return strings.TrimSuffix(path.Base(text), ".exe") }
 
 // short finds the secret of an option with one letter.
-func (m *redactor) short(args []argument, i int, t tool, found *[]span) {
+func (m *Redactor) short(args []argument, i int, t tool, found *[]span) {
 	a := args[i]
 	letter, last := a.text[1:2], a.text[len(a.text)-1:]
 	switch {
@@ -156,7 +156,7 @@ func (m *redactor) short(args []argument, i int, t tool, found *[]span) {
 }
 
 // pair finds the secret in an argument that consists of a user and a secret.
-func (m *redactor) pair(args []argument, i int, t tool, skip int, found *[]span) {
+func (m *Redactor) pair(args []argument, i int, t tool, skip int, found *[]span) {
 	if i >= len(args) {
 		return
 	}
@@ -169,7 +169,7 @@ func (m *redactor) pair(args []argument, i int, t tool, skip int, found *[]span)
 
 // commands redacts the secrets in the arguments of the tools in a text: in command lines, and in lists of arguments, also
 // within JSON.
-func (m *redactor) commands(text string) string {
+func (m *Redactor) commands(text string) string {
 	found := m.commandSecrets(text, 0, 0)
 	if len(found) == 0 {
 		return text
@@ -191,7 +191,7 @@ func (m *redactor) commands(text string) string {
 
 // commandSecrets returns the secrets in a text that begins at the given offset of a larger one. Arguments in quotation marks
 // can be commands, too; depth counts how often one contains another.
-func (m *redactor) commandSecrets(text string, offset, depth int) (found []span) {
+func (m *Redactor) commandSecrets(text string, offset, depth int) (found []span) {
 	for i := 0; i < len(text); i++ {
 		if !isWord(text[i]) {
 			continue
@@ -293,7 +293,7 @@ func isWord(c byte) bool {
 
 // arguments redacts the secrets in a list of arguments, whose program is unknown if it is empty and the list does not
 // contain it.
-func (m *redactor) arguments(program string, list []any) {
+func (m *Redactor) arguments(program string, list []any) {
 	args := []argument{{text: program}}
 	at := 0
 	place := []int{-1}

@@ -1,4 +1,4 @@
-package archive
+package redact
 
 import (
 	"encoding/json"
@@ -125,7 +125,7 @@ var forms = []struct{ text, secret, stays string }{
 // Secrets are found in every form that the tools of a machine have, whatever they look like.
 func TestMaskForms(t *testing.T) {
 	t.Parallel()
-	m := newRedactor()
+	m := New()
 	check := func(how, got, secret, stays string) {
 		t.Helper()
 		if secret != "" && (strings.Contains(got, secret) || !strings.Contains(got, "[masked:")) || !strings.Contains(got, stays) {
@@ -140,7 +140,7 @@ func TestMaskForms(t *testing.T) {
 		check("text", m.text(f.text, false), f.secret, f.stays)
 		// As a tool's arguments, and as raw output of a program that prints JSON.
 		var args struct{ Command string }
-		if err := json.Unmarshal([]byte(m.json(`{"command":`+encoded(f.text)+`}`)), &args); err != nil {
+		if err := json.Unmarshal([]byte(m.JSON(`{"command":`+encoded(f.text)+`}`)), &args); err != nil {
 			t.Error(err)
 		}
 		check("arguments", args.Command, f.secret, f.stays)
@@ -153,7 +153,7 @@ func TestMaskForms(t *testing.T) {
 // The arguments of a program can be a list, in which a secret has no spaces around it.
 func TestMaskLists(t *testing.T) {
 	t.Parallel()
-	m := newRedactor()
+	m := New()
 	for given, want := range map[string]string{
 		`{"command":["sshpass","-p","two kittens","ssh","-p","22","host"]}`:           `{"command":["sshpass","-p","[masked:password]","ssh","-p","22","host"]}`,
 		`{"command":"sshpass","args":["-pkitten","ssh","host"]}`:                      `{"args":["-p[masked:password]","ssh","host"],"command":"sshpass"}`,
@@ -168,7 +168,7 @@ func TestMaskLists(t *testing.T) {
 		`{"client-key-data":"c2VjcmV0","client-certificate-data":"LS0t"}`:             `{"client-certificate-data":"LS0t","client-key-data":"[masked:secret]"}`,
 		`{"token":"kitten-22","tokens":14000,"page_token":"abc-22-def"}`:              `{"page_token":"abc-22-def","token":"[masked:secret]","tokens":14000}`,
 	} {
-		if got := m.json(given); got != want {
+		if got := m.JSON(given); got != want {
 			t.Errorf("%s\nbecame %s\nwant   %s", given, got, want)
 		}
 	}
@@ -188,7 +188,7 @@ func TestMaskLists(t *testing.T) {
 // Prose about passwords and code that handles them stay readable.
 func TestMaskLeavesProse(t *testing.T) {
 	t.Parallel()
-	m := newRedactor()
+	m := New()
 	for _, text := range []string{
 		"The password must be changed every 90 days.", "Password: Minimum 12 characters.", "password: Required", "Use --password to set one.",
 		"machine learning needs password protection", "the default password must be changed", "password: userInput.password", "password = hash(password)", "Pass: s.stopStray, Away: s.Away", "Password: &n.Password,", "yourPassword: 'Your password',", "const ownPassword = (form: FormData) => 1",
@@ -211,7 +211,7 @@ func TestMaskTakesLinearTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow")
 	}
-	m := newRedactor()
+	m := New()
 	pieces := []string{"password=", "curl -u ", "\"curl\",", "mysql mysql ", "\\\"password\\\":\\\"", "machine a login b ", "echo ", "LS0tLS1CRUdJTi", "name: PASSWORD value", "user=a password", "://a:", "-----BEGIN PRIVATE KEY-----", "eyJ", "a:5432:", "sshpass -p '", "cookie: a=", "(((", "token "}
 	for _, piece := range pieces {
 		measure := func(n int) time.Duration {

@@ -1,4 +1,6 @@
-package archive
+// Package redact replaces secrets in texts: keys, passwords and tokens in the forms that
+// docs/sessions.md lists.
+package redact
 
 import (
 	"bytes"
@@ -16,8 +18,8 @@ func redacted(kind string) string { return "[masked:" + kind + "]" }
 // truncatedSecret matches an incomplete secret at the end of truncated text.
 const truncatedSecret = edge + `(?:sk-|sk_|rk_|wrk_|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|AKIA|ASIA|AIza|eyJ|npm_|hf_|SG\.|ya29\.)[A-Za-z0-9._-]*\z`
 
-// redactor replaces secrets in text. Create one with newRedactor. It is safe for concurrent use.
-type redactor struct {
+// Redactor replaces secrets in text. Create one with New. It is safe for concurrent use.
+type Redactor struct {
 	patterns  []pattern
 	truncated *regexp.Regexp
 	name      *regexp.Regexp // names of JSON members whose values are always secrets
@@ -25,23 +27,24 @@ type redactor struct {
 	option    *regexp.Regexp // names of options whose values are secrets
 }
 
-func newRedactor() *redactor {
-	return &redactor{
+// New returns a Redactor for all known forms of secrets.
+func New() *Redactor {
+	return &Redactor{
 		patterns: patterns(), truncated: regexp.MustCompile(truncatedSecret),
 		name:  regexp.MustCompile(`(?i)^(?:.*[_.-])?(?:pass(?:word|wd|phrase)?|pwd|secret(?:[_-]?key)?|client[_-]?secret|api[_-]?key|apikey|x-api-key|access[_-]?token|refresh[_-]?token|auth[_-]?token|private[_-]?key|client-key-data|dockerconfigjson|dockercfg|identitytoken|registrytoken|session[_-]?token|bearer[_-]?token|authorization|cookie|set-cookie|[A-Z_]*(?-i:PASSWORD|PGPASSWORD|SSHPASS|MYSQL_PWD))$`),
 		tools: tools(), option: regexp.MustCompile(`^--?(?:[a-z0-9]+-)*(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|secret-key|access-key|auth|creds|credentials|storepass|keypass)$`),
 	}
 }
 
-// Redactor returns a function that replaces the recognized secrets in a text.
-func Redactor() func(text string) string {
-	m := newRedactor()
-	return func(text string) string { return m.text(text, false) }
-}
+// Text redacts the recognized secrets in a text.
+func (m *Redactor) Text(text string) string { return m.text(text, false) }
+
+// Truncated is like Text for a truncated text, which may end with part of a secret.
+func (m *Redactor) Truncated(text string) string { return m.text(text, true) }
 
 // text redacts the recognized secrets in a text. If the text was truncated, it may end
 // with part of a secret, which is redacted too.
-func (m *redactor) text(text string, truncated bool) string {
+func (m *Redactor) text(text string, truncated bool) string {
 	text = m.commands(text)
 	for _, p := range m.patterns {
 		text = p.redact(text)
@@ -98,9 +101,9 @@ func (p pattern) near(text string) bool {
 	return false
 }
 
-// json redacts a JSON document. It redacts string values like other text, but replaces the whole
+// JSON redacts a JSON document. It redacts string values like other text, but replaces the whole
 // value of a member whose name indicates a secret. Input that is not JSON is redacted as text.
-func (m *redactor) json(text string) string {
+func (m *Redactor) JSON(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any
@@ -116,7 +119,7 @@ func (m *redactor) json(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-func (m *redactor) value(v any) any {
+func (m *Redactor) value(v any) any {
 	switch v := v.(type) {
 	case string:
 		return m.text(v, false)
@@ -143,7 +146,7 @@ func (m *redactor) value(v any) any {
 
 // command redacts the arguments in an object that holds a program and its arguments, and the value in an object that holds
 // the name and the value of a variable.
-func (m *redactor) command(v map[string]any) {
+func (m *Redactor) command(v map[string]any) {
 	for _, name := range []string{"command", "cmd", "program", "executable", "file"} {
 		program, _ := v[name].(string)
 		for _, list := range []string{"args", "arguments", "argv"} {

@@ -1,4 +1,4 @@
-package archive
+package redact
 
 import (
 	"encoding/base64"
