@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"net/netip"
-	"net/url"
 	"time"
 
 	"wardroom/internal/agent"
@@ -37,20 +35,6 @@ func (a *App) publishGatewayState(ctx context.Context) {
 		}
 		a.Events.Publish(gatewayState(s))
 	})
-}
-
-// urlForAgents returns the URL at which the runtime's agents can call the API. If the gateway's URL does not point to
-// this machine, it returns an empty string.
-func (a *App) urlForAgents() string {
-	at := a.address.Load()
-	gateway, err := url.Parse(a.Gateway.Address())
-	if at == nil || err != nil {
-		return ""
-	}
-	if ip, err := netip.ParseAddr(gateway.Hostname()); gateway.Hostname() != "localhost" && (err != nil || !ip.IsLoopback()) {
-		return ""
-	}
-	return *at
 }
 
 // agentMembers returns all agent users in the form that the agent service uses.

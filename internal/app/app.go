@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -110,13 +109,13 @@ type App struct {
 	DB            *db.DB
 	API           *web.API
 
-	cfg     config.Config
-	opts    Options
-	log     *slog.Logger
-	redact  *redact.Redactor       // for what agents write
-	metrics *metrics               // nil when METRICS_ADDR is not set
-	scraped net.Listener           // for the metrics; nil without them
-	address atomic.Pointer[string] // URL of the API as seen from this machine; nil before Listen
+	cfg      config.Config
+	opts     Options
+	log      *slog.Logger
+	redact   *redact.Redactor // for what agents write
+	metrics  *metrics         // nil when METRICS_ADDR is not set
+	scraped  net.Listener     // for the metrics; nil without them
+	agentURL *gateway.AgentURL
 }
 
 // New opens the database, migrates it and assembles the features. A caller that does
@@ -232,6 +231,7 @@ func (a *App) wire() error {
 func (a *App) wireRuntime() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Mirror, a.Settings = &mirror.Follower{Runtime: a.Gateway}, a.newSettings()
+	a.agentURL = &gateway.AgentURL{Public: cfg.PublicURL, Client: a.Gateway}
 	a.wireHolds()
 	a.Usage = &usage.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout,
@@ -258,7 +258,7 @@ func (a *App) wireRuntime() {
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
-		Timetable: a.Gateway, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents,
+		Timetable: a.Gateway, URL: a.agentURL,
 		StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
 	a.Tasks.EndBlockers = a.Standups.EndDecidedBlockers
@@ -375,8 +375,7 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: listen on %s: %w (set another HOST or PORT)", ErrListen, address, err)
 	}
-	at := addressOn(ln)
-	a.address.Store(&at)
+	a.agentURL.Listen(addressOn(ln))
 	if a.cfg.MetricsAddr != "" {
 		if a.scraped, err = new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.MetricsAddr); err != nil {
 			return nil, errors.Join(fmt.Errorf("listen on %s for metrics: %w (set another METRICS_ADDR)", a.cfg.MetricsAddr, err), ln.Close())

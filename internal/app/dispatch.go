@@ -33,7 +33,7 @@ func (a *App) wireDispatch(stops *ask.Stopper) {
 	a.Dispatch = &dispatch.Service{
 		DB: a.DB, Jobs: a.DispatchQueue, Stops: stops, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact,
 		Inbox: a.Inbox, Tasks: a.Tasks, Accounts: a.Accounts, Holds: a.Holds, Usage: a.Usage,
-		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
+		URL: a.agentURL, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
 	maps.Copy(a.DispatchQueue.Kinds, a.Dispatch.Kinds())
 	a.Tasks.Withdraw, a.Tasks.Send, a.Tasks.SendRefusals = a.Dispatch.Withdraw, a.Dispatch.Send, dispatch.Refusals()

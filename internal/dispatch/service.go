@@ -50,11 +50,9 @@ type Service struct {
 	Holds    *hold.Service
 	Usage    *usage.Service
 
-	PublicURL string        // address at which agents reach Wardroom; if empty, OwnURL is used
-	OwnURL    func() string // returns the address for a gateway on this host; empty if unknown
-
-	Patience time.Duration // how long a dispatch waits for the gateway and its agent
-	Limit    time.Duration // maximum duration of a run
+	URL      *gateway.AgentURL // at which agents report
+	Patience time.Duration     // how long a dispatch waits for the gateway and its agent
+	Limit    time.Duration     // maximum duration of a run
 }
 
 // kindDispatch is the kind of a job that carries out a dispatch.
@@ -125,14 +123,11 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (D
 	if err != nil {
 		return Dispatch{}, err
 	}
-	now, by, address := s.Now(), actor.From(ctx), s.PublicURL
-	if address == "" {
-		address = s.OwnURL()
-	}
+	now, by := s.Now(), actor.From(ctx)
 	d := Dispatch{
 		ID: db.NewID(), Task: t.Key, State: task.Queued, Since: clock.At(now), AgentID: in.AgentID, SessionKey: "agent:" + in.AgentID + ":task:" + t.Key,
 		By: by.Name, CreatedAt: clock.At(now), taskID: t.ID, userID: in.UserID, first: before.number + 1, number: before.number + 1,
-		message: message(in, tools, n.Note, by.Name, address), startBy: clock.At(now.Add(s.Patience)),
+		message: message(in, tools, n.Note, by.Name, s.URL.String()), startBy: clock.At(now.Add(s.Patience)),
 	}
 	d.RunID = d.runID(d.number)
 	if err := insert(ctx, tx, d); err != nil {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -112,15 +113,7 @@ const configText = `{
 // address returns the address at which the gateway reaches Wardroom, or a variable of the gateway if it
 // is unknown.
 func (s *Service) address() string {
-	if s.PublicURL != "" {
-		return s.PublicURL
-	}
-	if s.OwnURL != nil {
-		if at := s.OwnURL(); at != "" {
-			return at
-		}
-	}
-	return "${WARDROOM_URL}"
+	return cmp.Or(s.URL.String(), "${WARDROOM_URL}")
 }
 
 // quoted returns a text as a JSON string.

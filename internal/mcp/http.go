@@ -89,7 +89,7 @@ func (s *Service) servesHost(host string) bool {
 	if _, err := netip.ParseAddr(name); err == nil || !strings.Contains(name, ".") {
 		return true
 	}
-	u, err := url.Parse(s.PublicURL)
+	u, err := url.Parse(s.URL.Public)
 	return err == nil && strings.EqualFold(name, u.Hostname())
 }
 

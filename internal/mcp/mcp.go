@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/agent"
 	"wardroom/internal/approval"
+	"wardroom/internal/gateway"
 	"wardroom/internal/hold"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
@@ -29,16 +30,13 @@ type Service struct {
 	Questions *approval.Service
 	Log       *slog.Logger
 	Version   string // of Wardroom
-	// PublicURL is the address that agents use; see servesHost. It may be empty.
-	PublicURL string
-	// OwnURL returns the address for a gateway on this host; empty if unknown. It is used without PublicURL.
-	OwnURL   func() string
-	DB       *db.DB
-	Now      func() time.Time
-	Runtime  Runtime
-	Agents   *agent.Service
-	Accounts *account.Service // know who has a key for the tools, and when it was used
-	Holds    *hold.Service
+	URL       *gateway.AgentURL
+	DB        *db.DB
+	Now       func() time.Time
+	Runtime   Runtime
+	Agents    *agent.Service
+	Accounts  *account.Service // know who has a key for the tools, and when it was used
+	Holds     *hold.Service
 }
 
 const (

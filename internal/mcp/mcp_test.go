@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/approval"
 	"wardroom/internal/archive"
 	"wardroom/internal/dispatch"
+	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mcp"
 	"wardroom/internal/platform/actor"
@@ -60,7 +61,7 @@ func newSite(t *testing.T, d *db.DB) *site {
 	accounts, words := &account.Service{DB: d, Now: clock.Now}, redact.New()
 	board := &task.Service{DB: d, Now: clock.Now, Inbox: box, Redact: words}
 	s.Service = &mcp.Service{
-		DB: d, Tasks: board, Accounts: accounts, Log: log, Version: "test", PublicURL: "https://ops.example.org",
+		DB: d, Tasks: board, Accounts: accounts, Log: log, Version: "test", URL: &gateway.AgentURL{Public: "https://ops.example.org"},
 		Questions: &approval.Service{
 			DB: d, Log: log, Now: clock.Now, Jobs: job.New(d, log, clock.Now), Inbox: box, Tasks: board,
 			Redact: words,

@@ -120,10 +120,7 @@ func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (des
 		bad.Add("/expr", "%s.", plaintext.Capital(err.Error()))
 	}
 	given := or(p.ServiceURL, "")
-	a.url = cmp.Or(given, s.PublicURL, was.ServiceURL)
-	if a.url == "" {
-		a.url = s.OwnURL()
-	}
+	a.url = cmp.Or(given, s.URL.Public, was.ServiceURL, s.URL.Own())
 	switch address, ok := serviceAddress(a.url); {
 	case a.url == "":
 		bad.Add("/service_url", "The gateway is not on this machine. Specify the URL that its agents use to reach Wardroom, or set PUBLIC_URL.")

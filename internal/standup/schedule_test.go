@@ -142,7 +142,7 @@ func TestSetScheduleRefused(t *testing.T) {
 		})
 	}
 	t.Run("nobody knows where we are", func(t *testing.T) {
-		o.OwnURL = func() string { return "" }
+		o.URL = &gateway.AgentURL{Client: o.client}
 		_, err := o.SetSchedule(signedIn(t), standup.Plan{})
 		if f := fault.Of(err); f == nil || len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Detail, "PUBLIC_URL") {
 			t.Errorf("%v", err)
@@ -181,7 +181,7 @@ func TestScheduleAddress(t *testing.T) {
 		{"https://b.example.com", "", "https://b.example.com", ""},
 		{"https://b.example.com", "http://c.example.com:3000", "http://c.example.com:3000", "plain http"},
 	} {
-		o.PublicURL = step.public
+		o.URL.Public = step.public
 		p := standup.Plan{}
 		if step.said != "" {
 			p.ServiceURL = &step.said

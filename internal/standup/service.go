@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/ask"
 	"wardroom/internal/dispatch"
 	"wardroom/internal/event"
+	"wardroom/internal/gateway"
 	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
@@ -83,10 +84,9 @@ type Service struct {
 	// Timetable manages the runtime's scheduled jobs that start the standups.
 	Timetable Timetable
 
-	PublicURL  string        // the URL at which agents reach Wardroom; may be empty
-	OwnURL     func() string // returns the URL for agents on this machine; "" if the gateway runs elsewhere
-	StartGrace time.Duration // how late a standup may start before it counts as missed
-	Fallback   bool          // whether Wardroom starts a missed standup itself
+	URL        *gateway.AgentURL // at which agents start standups
+	StartGrace time.Duration     // how late a standup may start before it counts as missed
+	Fallback   bool              // whether Wardroom starts a missed standup itself
 
 	places       limiter.Limiter
 	sharedReader sharedReader

@@ -220,9 +220,10 @@ func (o *office) service(d *db.DB) *standup.Service {
 		Receipts: receipts, Dispatches: &dispatch.Service{DB: d},
 		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
-		Timetable: o.client, OwnURL: func() string { return "http://127.0.0.1:3000" }, StartGrace: 15 * time.Minute,
+		Timetable: o.client, URL: &gateway.AgentURL{Client: o.client}, StartGrace: 15 * time.Minute,
 		Inbox: items,
 	}
+	s.URL.Listen("http://127.0.0.1:3000")
 	board.EndBlockers, board.Reported, board.Judged = s.EndDecidedBlockers, receipts.Report, receipts.Judge
 	s.Jobs.Poll = 20 * time.Millisecond
 	s.Stops = &ask.Stopper{Jobs: s.Jobs, Runtime: o.client, Log: o.log, Patience: patience}
