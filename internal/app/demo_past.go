@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/schedule"
 	"wardroom/internal/standup"
@@ -100,7 +101,8 @@ func (d *Demo) wirePast() error {
 	if err := d.past.wire(); err != nil {
 		return err
 	}
-	d.past.Tasks.Send = nil // the agents' past work does not come from dispatches
+	// The agents' past work does not come from dispatches.
+	d.past.Tasks.Send = func(context.Context, *db.Tx, string, string) error { return nil }
 	d.past.Standups.Runtime = &rehearsal{agents: d.Runtime, clock: d.clock}
 	d.past.Standups.Sessions = &pastSessions{d.Runtime, d.clock}
 	d.past.Standups.Usage = &pastLedger{d.past.Usage, d.Runtime, d.clock}

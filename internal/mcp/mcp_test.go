@@ -60,6 +60,8 @@ func newSite(t *testing.T, d *db.DB) *site {
 	log, box := slog.New(slog.NewTextHandler(&s.log, nil)), &inbox.Service{DB: d, Now: clock.Now}
 	accounts, words := &account.Service{DB: d, Now: clock.Now}, redact.New()
 	board := &task.Service{DB: d, Now: clock.Now, Inbox: box, Redact: words}
+	receipts := &receipt.Service{DB: d, Now: clock.Now, Tasks: board}
+	board.Reported, board.Judged = receipts.Report, receipts.Judge
 	s.Service = &mcp.Service{
 		DB: d, Tasks: board, Accounts: accounts, Log: log, Version: "test", URL: &gateway.AgentURL{Public: "https://ops.example.org"},
 		Questions: &approval.Service{
@@ -69,7 +71,7 @@ func newSite(t *testing.T, d *db.DB) *site {
 		Standups: &standup.Service{
 			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Inbox: box, Accounts: accounts, Tasks: board, Redact: words,
 			Usage: &usage.Service{DB: d}, Sessions: noSessions{}, Schedules: &schedule.Service{DB: d}, Archive: &archive.Service{DB: d},
-			Receipts: &receipt.Service{DB: d, Tasks: board}, Dispatches: &dispatch.Service{DB: d},
+			Receipts: receipts, Dispatches: &dispatch.Service{DB: d},
 			Zone: time.UTC, Facilitator: "cmo", Participants: []string{"cto"},
 		},
 	}

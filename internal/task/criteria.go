@@ -154,12 +154,12 @@ func (s *Service) noteReview(ctx context.Context, tx *db.Tx, old, t Task, kind s
 	by := actor.From(ctx)
 	switch {
 	case by.Role == actor.Agent:
-		if s.Reported == nil || t.Status != Review || old.Status == Review && data["report"] != Finished {
+		if t.Status != Review || old.Status == Review && data["report"] != Finished {
 			return nil
 		}
 		text, _ := data["text"].(string)
 		return s.Reported(ctx, tx, t, text)
-	case s.Judged == nil || by.Role == "":
+	case by.Role == "":
 		return nil
 	case kind == sentBack:
 		return s.Judged(ctx, tx, t.ID, VerdictSentBack)

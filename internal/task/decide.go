@@ -68,7 +68,7 @@ func (s *Service) Decide(ctx context.Context, ref string, d Decision) (Task, err
 		if err := s.answerBlockage(ctx, tx, t, text, unblock); err != nil {
 			return Task{}, err
 		}
-		if d.Dispatch && s.Send != nil {
+		if d.Dispatch {
 			if err := s.Send(ctx, tx, t.ID, text); err != nil {
 				return Task{}, err
 			}
@@ -116,7 +116,7 @@ func (s *Service) answerBlockage(ctx context.Context, tx *db.Tx, t Task, text st
 	if !unblock {
 		return s.Inbox.AckAbout(ctx, tx, t.ID, blockage()...)
 	}
-	if err := s.Inbox.ResolveAbout(ctx, tx, t.ID, text, blockage()...); err != nil || s.EndBlockers == nil {
+	if err := s.Inbox.ResolveAbout(ctx, tx, t.ID, text, blockage()...); err != nil {
 		return err
 	}
 	return s.EndBlockers(ctx, tx, t.Key, text)

@@ -213,7 +213,7 @@ func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend)
 // other write to the task. If the task is to be archived, withdraw reloads t
 // after ending the dispatch.
 func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) ([]pendingEvent, error) {
-	if s.Withdraw == nil || t.Dispatch == nil || !gone && !t.Dispatch.active() {
+	if t.Dispatch == nil || !gone && !t.Dispatch.active() {
 		return nil, nil
 	}
 	d, err := s.Withdraw(ctx, tx, *t, gone)

@@ -62,7 +62,7 @@ func (s *Service) SendBack(ctx context.Context, ref string, r Return) (Task, err
 		if err != nil {
 			return Task{}, err
 		}
-		if s.Send != nil && actor.From(ctx).Role.May(actor.DispatchTasks) {
+		if actor.From(ctx).Role.May(actor.DispatchTasks) {
 			if err := s.Send(ctx, tx, t.ID, text); err != nil && !withoutReceiver(err) {
 				return Task{}, err
 			}

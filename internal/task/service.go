@@ -25,23 +25,29 @@ type Service struct {
 	// Zone is the time zone in which a due day ends. Default: UTC.
 	Zone   *time.Location
 	Redact *redact.Redactor // for the texts of agents
-	// Withdraw, if set, stops the agent's work on a dispatched task. It returns the ended dispatch,
-	// or nil if no dispatch was active. It records no event. It is called before a task with an
-	// active dispatch is archived, and before any task that was ever dispatched is deleted. In the
-	// second case, gone is true.
+
+	// What follows is of features that use tasks, and that some changes of a task must reach in the same
+	// transaction.
+
+	// Withdraw is dispatch.Service.Withdraw: it stops the agent's work on a dispatched task. It
+	// returns the ended dispatch, or nil if no dispatch was active. It records no event. It is called
+	// before a task with an active dispatch is archived, and before any task that was ever dispatched
+	// is deleted. In the second case, gone is true.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
-	// EndBlockers, if set, ends the standups' blockers that name a task, because a person has
-	// decided what to do about it, with the text of the decision.
-	EndBlockers func(ctx context.Context, tx *db.Tx, key, text string) error
-	// Send, if set, dispatches a task to its agent with a note. It returns one of the faults in
-	// SendRefusals if that is not possible. A fault of the kind fault.Unavailable means that no
-	// gateway is configured.
+	// Send is dispatch.Service.Send: it dispatches a task to its agent with a note. It returns one of
+	// the faults in SendRefusals if that is not possible. A fault of the kind fault.Unavailable means
+	// that no gateway is configured.
 	Send         func(ctx context.Context, tx *db.Tx, id, note string) error
 	SendRefusals []*fault.Error
-	// Reported, if set, is called when an agent says that a task is done, with the text of its
-	// report. Judged, if set, is called when a person approves the result or sends it back.
+	// EndBlockers is standup.Service.EndDecidedBlockers: it ends the standups' blockers that name a
+	// task, because a person has decided what to do about it, with the text of the decision.
+	EndBlockers func(ctx context.Context, tx *db.Tx, key, text string) error
+	// Reported is receipt.Service.Report. It is called when an agent says that a task is done, with
+	// the text of its report.
 	Reported func(ctx context.Context, tx *db.Tx, t Task, text string) error
-	Judged   func(ctx context.Context, tx *db.Tx, taskID string, v Verdict) error
+	// Judged is receipt.Service.Judge. It is called when a person approves the result of a task or
+	// sends it back.
+	Judged func(ctx context.Context, tx *db.Tx, taskID string, v Verdict) error
 
 	claimEnds claimEnds
 }

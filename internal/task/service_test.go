@@ -31,7 +31,14 @@ func newService(d *db.DB) *Service {
 
 // serviceAt returns a board with a clock.
 func serviceAt(d *db.DB, now func() time.Time) *Service {
-	return &Service{DB: d, Now: now, Inbox: &inbox.Service{DB: d, Now: now}, Redact: redact.New()}
+	return &Service{
+		DB: d, Now: now, Inbox: &inbox.Service{DB: d, Now: now}, Redact: redact.New(),
+		Withdraw:    func(context.Context, *db.Tx, Task, bool) (*Dispatch, error) { return nil, nil },
+		Send:        func(context.Context, *db.Tx, string, string) error { return nil },
+		EndBlockers: func(context.Context, *db.Tx, string, string) error { return nil },
+		Reported:    func(context.Context, *db.Tx, Task, string) error { return nil },
+		Judged:      func(context.Context, *db.Tx, string, Verdict) error { return nil },
+	}
 }
 
 // at returns the same board at another time.
