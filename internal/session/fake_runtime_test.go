@@ -17,6 +17,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -244,7 +245,8 @@ func onChange(t *testing.T, fn func(changed []Session, gone []string)) *event.Se
 // newMirror returns a service with an empty ledger in the database of the events.
 func newMirror(r Runtime, patience time.Duration, events *event.Service) *Service {
 	return &Service{
-		Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: patience, Events: events, Usage: &usage.Service{DB: events.DB},
+		Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: patience, Events: events, Lists: &mirror.Sessions{},
+		DB: events.DB, Usage: &usage.Service{DB: events.DB}, Inbox: &inbox.Service{DB: events.DB, Now: clock.Now},
 	}
 }
 

@@ -153,7 +153,7 @@ func (r *reader) changes() bool {
 	m := &r.s.mirror
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return r.s.Lists != nil && m.grown && m.on != nil && m.err == nil
+	return m.grown && m.on != nil && m.err == nil
 }
 
 // publishRows puts the current rows into Lists.
@@ -261,9 +261,7 @@ func (r *reader) publish(list gateway.Sessions, asOf clock.Time, sure bool) {
 	if len(corrected) > 0 {
 		r.s.Log.Info("the list of sessions had changes without an event from the gateway", "sessions", len(corrected), "first", corrected[0])
 	}
-	if r.s.Lists != nil {
-		r.publishRows()
-	}
+	r.publishRows()
 	if u := r.usage; u != nil && u.versions == nil {
 		u.setSessions(r.rows())
 	}

@@ -455,7 +455,6 @@ func TestEventsAreGivenOn(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-				s.Lists = &mirror.Sessions{}
 				list(t, s)
 				time.Sleep(20 * time.Second) // nothing is due anymore
 				lists := r.count("list")

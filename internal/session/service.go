@@ -39,7 +39,7 @@ type Service struct {
 	// follow their session. A changed session is sent immediately, but at most once every 250 ms, with
 	// its latest state. Losing the connection does not count as a change.
 	Events *event.Service
-	// Lists, if not nil, receives all sessions after each read of the session list and, at most
+	// Lists receives all sessions after each read of the session list and, at most
 	// twice a second, after events. It also receives new usage totals.
 	Lists *mirror.Sessions
 	Usage *usage.Service // has the totals of the last runs before the runtime has

@@ -228,7 +228,7 @@ func (s *Service) notifyChanged(changed []Session, gone []string) {
 // watchStalls raises inbox items for stalled runs, and resolves them when the runs recover or end,
 // until ctx ends.
 func (s *Service) watchStalls(ctx context.Context) {
-	if s.DB == nil || s.StalledAfter <= 0 {
+	if s.StalledAfter <= 0 {
 		return
 	}
 	var was map[string]bool // stalled runs in the table after the last write; nil if unknown

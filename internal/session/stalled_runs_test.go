@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -189,7 +190,7 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 		s := &Service{
 			Runtime: r, Log: slog.New(slog.DiscardHandler), Patience: 15 * time.Second, DB: d, StalledAfter: limit,
-			Now: clock, Events: &event.Service{DB: d}, Usage: &usage.Service{DB: d},
+			Now: clock, Events: &event.Service{DB: d}, Lists: &mirror.Sessions{}, Usage: &usage.Service{DB: d},
 		}
 		s.Inbox = &inbox.Service{DB: d, Now: func() time.Time {
 			mu.Lock()

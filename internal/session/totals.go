@@ -136,9 +136,7 @@ func (r *reader) handleTotals(u usageAnswer) {
 	}
 	delete(r.tries, "usage")
 	r.usageFree = r.asked.Add(usagePause)
-	if r.s.Lists != nil {
-		r.s.Lists.PutTotals(&u.usage)
-	}
+	r.s.Lists.PutTotals(&u.usage)
 	r.usageDue = time.Now().Add(reconcileInterval)
 	if uncounted := r.storeTotals(read, u.usage); !uncounted.IsZero() {
 		r.usageDue = time.Now().Add(r.staleRetry(uncounted))
