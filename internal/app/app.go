@@ -271,7 +271,9 @@ func (a *App) wireRuntime() {
 // the database and must not change.
 func (a *App) plan() error {
 	now := a.opts.Now
-	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: a.cfg.Timezone, Policies: a.policies(), Days: a.Settings.Days}
+	a.Retention = &retention.Service{
+		DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: a.cfg.Timezone, Policies: a.policies(), Days: a.Settings.Days,
+	}
 	a.Settings.Configured = a.configuredDays()
 	nightly, err := a.Retention.Timer()
 	if err != nil {

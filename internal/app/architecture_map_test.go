@@ -8,15 +8,17 @@ import "slices"
 // plumbing is what every feature may import. It does not include the settings, which
 // features get as fields, and dbtest, which is for tests.
 var plumbing = []string{
-	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/enum", "platform/fault", "platform/job", "platform/label",
-	"platform/limiter", "platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/redact", "platform/vault", "platform/web",
+	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/enum",
+	"platform/fault", "platform/job", "platform/label", "platform/limiter", "platform/list", "platform/money",
+	"platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/redact", "platform/vault",
+	"platform/web",
 }
 
 // order lists the features so that each may import those before it, and none behind it. What a
 // feature needs of one behind it is a function field that app sets.
 var order = []string{
-	"event", "search", "account", "inbox", "settings", "pairing", "retention", "hold", "task", "usage", "trouble", "session",
-	"schedule", "archive", "receipt", "dispatch", "standup", "limit", "agent", "approval", "mcp",
+	"event", "search", "account", "inbox", "settings", "pairing", "retention", "hold", "task", "usage", "trouble",
+	"session", "schedule", "archive", "receipt", "dispatch", "standup", "limit", "agent", "approval", "mcp",
 }
 
 // feature returns what a feature may import: the plumbing, the features before it in the order, and more.
@@ -28,7 +30,9 @@ func feature(name string, more ...string) []string {
 // fails.
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "backup", "gateway", "platform/config", "schema"}, plumbing),
-	"app":          slices.Concat(order, []string{"web", "ask", "gateway", "gateway/demo", "mirror", "platform/config", "schema", "transcript"}, plumbing),
+	"app": slices.Concat(order, plumbing, []string{
+		"web", "ask", "gateway", "gateway/demo", "mirror", "platform/config", "schema", "transcript",
+	}),
 
 	"account":   feature("account"),
 	"agent":     feature("agent", "gateway"),

@@ -137,7 +137,8 @@ func growRun(ctx context.Context, a *app.App, run string, cost int64) error {
 		if err != nil {
 			return err
 		}
-		return a.Limits.Evaluate(ctx, tx, usage.Run{RunID: run, AgentID: "cto", SessionKey: "agent:cto:" + run, EndedAt: time.Now()}, true)
+		r := usage.Run{RunID: run, AgentID: "cto", SessionKey: "agent:cto:" + run, EndedAt: time.Now()}
+		return a.Limits.Evaluate(ctx, tx, r, true)
 	})
 }
 

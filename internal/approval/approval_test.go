@@ -175,7 +175,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 				role, agent = "agent", new(strings.ToLower(name))
 			}
 			if _, err := tx.Exec(t.Context(), `
-				INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at, version)
+				INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at,
+					version)
 				VALUES (?, ?, ?, ?, ?, ?, TRUE, '', ?, ?, 1)`, w.id(name), name, name, name, role, agent, noon, noon); err != nil {
 				return err
 			}

@@ -106,7 +106,8 @@ func (d *Dispatch) orphan() ask.Orphan {
 // card returns the dispatch as its task shows it.
 func (d *Dispatch) card() task.Dispatch {
 	c := task.Dispatch{
-		State: d.State, Since: d.Since, AgentID: d.AgentID, RunID: d.RunID, SessionKey: d.SessionKey, By: d.By, Waiting: d.Waiting,
+		State: d.State, Since: d.Since, AgentID: d.AgentID, RunID: d.RunID, SessionKey: d.SessionKey, By: d.By,
+		Waiting: d.Waiting,
 	}
 	if d.Error != nil {
 		c.Error = &task.DispatchError{Code: string(d.Error.Code), Detail: d.Error.Detail}

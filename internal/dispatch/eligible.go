@@ -19,6 +19,7 @@ func (s *Service) ineligible(ctx context.Context, q db.Queryer, d Dispatch) (*Fa
 	if err != nil {
 		return nil, err
 	}
+	closed := fmt.Sprintf("account of %s is deactivated or no longer belongs to an agent.", u.Name)
 	mayReport := u.Active && u.AgentID != nil
 	switch given := t.AssigneeID == nil || *t.AssigneeID != d.userID; {
 	case t.Status == task.Done || t.ArchivedAt != nil:
@@ -26,9 +27,9 @@ func (s *Service) ineligible(ctx context.Context, q db.Queryer, d Dispatch) (*Fa
 	case given && mayReport:
 		return &Failure{Reassigned, "The task was reassigned before the agent started."}, nil
 	case given: // nothing is left to do: the agent cannot start, and the task has another assignee
-		return &Failure{Withdrawn, fmt.Sprintf("The task was reassigned, and the account of %s is deactivated or no longer belongs to an agent.", u.Name)}, nil
+		return &Failure{Withdrawn, "The task was reassigned, and the " + closed}, nil
 	case !mayReport:
-		return &Failure{Deactivated, fmt.Sprintf("The account of %s is deactivated or no longer belongs to an agent. Reactivate it, or assign the task to another agent.", u.Name)}, nil
+		return &Failure{Deactivated, "The " + closed + " Reactivate it, or assign the task to another agent."}, nil
 	}
 	return nil, nil
 }

@@ -118,7 +118,8 @@ func lines(in task.DispatchInput) []string {
 		lines = append(lines, strings.Split(cut(text, longestDescription), "\n")...)
 	}
 	for _, c := range in.Comments {
-		lines = append(lines, fmt.Sprintf("comment by %s, %s:", cut(plaintext.Line(c.AuthorName), 100), c.CreatedAt.UTC().Format("2006-01-02 15:04 UTC")))
+		author, at := cut(plaintext.Line(c.AuthorName), 100), c.CreatedAt.UTC().Format("2006-01-02 15:04 UTC")
+		lines = append(lines, fmt.Sprintf("comment by %s, %s:", author, at))
 		lines = append(lines, strings.Split(cut(plaintext.Lines(c.Body), longestComment), "\n")...)
 	}
 	return lines

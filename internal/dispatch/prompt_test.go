@@ -47,14 +47,19 @@ func TestMessage(t *testing.T) {
 			t.Errorf("without %q:\n%s", want, after)
 		}
 	}
-	if got := message(whole, "wr-cto__", "", "Ada", ""); !strings.Contains(got, "with the tool wr-cto__report ") || strings.Contains(got, "curl -sS") {
+	got = message(whole, "wr-cto__", "", "Ada", "")
+	if !strings.Contains(got, "with the tool wr-cto__report ") || strings.Contains(got, "curl -sS") {
 		t.Errorf("an agent with tools is told:\n%s", got)
 	}
-	long := task.DispatchInput{Task: task.Task{Key: "TASK-4", Title: strings.Repeat("t", 1e5), Description: strings.Repeat("漢\n", 1e5)}}
+	long := task.DispatchInput{Task: task.Task{
+		Key: "TASK-4", Title: strings.Repeat("t", 1e5), Description: strings.Repeat("漢\n", 1e5),
+	}}
 	for range 5 {
-		long.Comments = append(long.Comments, task.Comment{CreatedAt: due, AuthorName: strings.Repeat("a", 1e4), Body: strings.Repeat("c", 1e5)})
+		c := task.Comment{CreatedAt: due, AuthorName: strings.Repeat("a", 1e4), Body: strings.Repeat("c", 1e5)}
+		long.Comments = append(long.Comments, c)
 	}
-	if n := utf8.RuneCountInString(message(long, "", strings.Repeat("n", 1e5), "Ada", "https://ops.example.com")); n > 40_000 {
+	got = message(long, "", strings.Repeat("n", 1e5), "Ada", "https://ops.example.com")
+	if n := utf8.RuneCountInString(got); n > 40_000 {
 		t.Errorf("a task without bounds is told in %d characters", n)
 	}
 }

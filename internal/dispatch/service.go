@@ -125,8 +125,9 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (D
 	}
 	now, by := s.Now(), actor.From(ctx)
 	d := Dispatch{
-		ID: db.NewID(), Task: t.Key, State: task.Queued, Since: clock.At(now), AgentID: in.AgentID, SessionKey: "agent:" + in.AgentID + ":task:" + t.Key,
-		By: by.Name, CreatedAt: clock.At(now), taskID: t.ID, userID: in.UserID, first: before.number + 1, number: before.number + 1,
+		ID: db.NewID(), Task: t.Key, State: task.Queued, Since: clock.At(now), AgentID: in.AgentID,
+		SessionKey: "agent:" + in.AgentID + ":task:" + t.Key, By: by.Name, CreatedAt: clock.At(now),
+		taskID: t.ID, userID: in.UserID, first: before.number + 1, number: before.number + 1,
 		message: message(in, tools, n.Note, by.Name, s.URL.String()), startBy: clock.At(now.Add(s.Patience)),
 	}
 	d.RunID = d.runID(d.number)
@@ -257,8 +258,8 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 	}
 	if u != nil && u.SessionID != "" {
 		run := usage.Run{
-			RunID: d.RunID, AgentID: d.AgentID, SessionKey: d.SessionKey, SessionID: u.SessionID, Source: usage.Task, TaskKey: d.Task,
-			StartedAt: d.CreatedAt.Time, EndedAt: ended, Parts: []usage.Part{usage.PartOf(*u)},
+			RunID: d.RunID, AgentID: d.AgentID, SessionKey: d.SessionKey, SessionID: u.SessionID,
+			Source: usage.Task, TaskKey: d.Task, StartedAt: d.CreatedAt.Time, EndedAt: ended, Parts: []usage.Part{usage.PartOf(*u)},
 		}
 		if d.askedAt != nil {
 			run.StartedAt = d.askedAt.Time

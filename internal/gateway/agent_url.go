@@ -25,7 +25,8 @@ func (u *AgentURL) Own() string {
 	if own == nil || err != nil {
 		return ""
 	}
-	if ip, err := netip.ParseAddr(gateway.Hostname()); gateway.Hostname() != "localhost" && (err != nil || !ip.IsLoopback()) {
+	host := gateway.Hostname()
+	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
 		return ""
 	}
 	return *own

@@ -90,7 +90,8 @@ func (s *Service) config(a toolUser, all []agent.Agent) string {
 	if len(entries) > 0 {
 		agents = "  \"agents\": {\n    \"entries\": {\n" + strings.Join(entries, ",\n") + "\n    }\n  },\n"
 	}
-	return fmt.Sprintf(configText, quoted(account.ToolServer(a.AgentID)), quoted(s.address()+"/mcp"), quoted("Bearer ${"+variable(a.AgentID)+"}"), agents)
+	server, token := quoted(account.ToolServer(a.AgentID)), quoted("Bearer ${"+variable(a.AgentID)+"}")
+	return fmt.Sprintf(configText, server, quoted(s.address()+"/mcp"), token, agents)
 }
 
 // configText is laid out by hand, because an encoder would put each denied server on a line of its own.

@@ -63,14 +63,16 @@ func newSite(t *testing.T, d *db.DB) *site {
 	receipts := &receipt.Service{DB: d, Now: clock.Now, Tasks: board}
 	board.Reported, board.Judged = receipts.Report, receipts.Judge
 	s.Service = &mcp.Service{
-		DB: d, Tasks: board, Accounts: accounts, Log: log, Version: "test", URL: &gateway.AgentURL{Public: "https://ops.example.org"},
+		DB: d, Tasks: board, Accounts: accounts, Log: log, Version: "test",
+		URL: &gateway.AgentURL{Public: "https://ops.example.org"},
 		Questions: &approval.Service{
 			DB: d, Log: log, Now: clock.Now, Jobs: job.New(d, log, clock.Now), Inbox: box, Tasks: board,
 			Redact: words,
 		},
 		Standups: &standup.Service{
-			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Inbox: box, Accounts: accounts, Tasks: board, Redact: words,
-			Usage: &usage.Service{DB: d}, Sessions: noSessions{}, Schedules: &schedule.Service{DB: d}, Archive: &archive.Service{DB: d},
+			DB: d, Jobs: job.New(d, log, clock.Now), Log: log, Now: clock.Now, Inbox: box, Redact: words,
+			Accounts: accounts, Tasks: board, Usage: &usage.Service{DB: d}, Sessions: noSessions{},
+			Schedules: &schedule.Service{DB: d}, Archive: &archive.Service{DB: d},
 			Receipts: receipts, Dispatches: &dispatch.Service{DB: d},
 			Zone: time.UTC, Facilitator: "cmo", Participants: []string{"cto"},
 		},

@@ -60,7 +60,9 @@ const eventMade = "task.receipt_made"
 // report's event is that of the task's last change. The parts that depend on the transcripts follow later.
 func (s *Service) Report(ctx context.Context, tx *db.Tx, t task.Task, text string) error {
 	by, named := actor.From(ctx), t.NamedChecks()
-	r := row{Receipt: Make(Facts{Text: text, Named: named}), taskID: t.ID, userID: by.ID, named: append([]string{}, named...)}
+	r := row{
+		Receipt: Make(Facts{Text: text, Named: named}), taskID: t.ID, userID: by.ID, named: append([]string{}, named...),
+	}
 	r.ID, r.AgentID, r.ReportedAt = db.NewID(), by.AgentID, t.UpdatedAt
 	r.Claim.Text = plaintext.Cut(text, maxClaim, " …")
 	if err := insert(ctx, tx, r); err != nil {
@@ -225,7 +227,9 @@ func sourceOf(sessions []archive.Transcript) string {
 // find returns the transcripts of the sessions in which the agent worked on the task, and the keys of
 // those that belong to the task alone. Without any, it searches the agent's latest sessions for a
 // report on the task.
-func (s *Service) find(ctx context.Context, r row, w work, t times) (sessions []archive.Transcript, own []string, err error) {
+func (s *Service) find(
+	ctx context.Context, r row, w work, t times,
+) (sessions []archive.Transcript, own []string, err error) {
 	keys := slices.Clone(w.keys)
 	if w.reported != "" {
 		keys = append(keys, w.reported, strings.ToLower(w.reported))

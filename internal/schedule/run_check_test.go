@@ -18,7 +18,9 @@ func TestOKThatFailed(t *testing.T) {
 	t.Parallel()
 	ok := gateway.Turn{Role: "assistant", At: clock.At(at("09:00:20"))}
 	const token, shown = "ghp_a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8", "402: no credits left for [masked:github_token]"
-	failed := gateway.Turn{Role: "assistant", At: clock.At(at("09:00:30")), Failed: true, Error: "402: no credits left for " + token}
+	failed := gateway.Turn{
+		Role: "assistant", At: clock.At(at("09:00:30")), Failed: true, Error: "402: no credits left for " + token,
+	}
 	asked := gateway.Turn{Role: "user", At: clock.At(at("09:00:01"))}
 	later := gateway.Turn{Role: "assistant", At: clock.At(at("10:30:00")), Failed: true, Error: "later"}
 	earlier := gateway.Turn{Role: "assistant", At: clock.At(at("08:00:00")), Failed: true, Error: "earlier"}

@@ -83,7 +83,8 @@ func (s *Service) makeTasks(ctx context.Context, tx *db.Tx, seen snapshot) error
 				continue
 			}
 			n := task.New{
-				Title: w.task.Title, Description: w.task.Description, Priority: task.Priority(w.task.Priority), Origin: TaskOrigin(w.job.ID),
+				Title: w.task.Title, Description: w.task.Description, Priority: task.Priority(w.task.Priority),
+				Origin: TaskOrigin(w.job.ID),
 			}
 			_, err = s.Tasks.CreateForAgent(ctx, tx, n, w.job.AgentID)
 			if fault.Of(err) != nil { // must not stop the mirror

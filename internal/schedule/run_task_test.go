@@ -26,8 +26,8 @@ func TestRunTasks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
 		accounts := &account.Service{DB: d, Now: h.r.clock, Cost: bcrypt.MinCost}
-		_, err := accounts.Create(h.ctx(), account.NewUser{Email: "c@example.com", Name: "C", Password: "password of an agent", Role: actor.Agent, AgentID: patch.Set("cto")})
-		if err != nil {
+		cto := account.NewUser{Email: "c@example.com", Password: "password of an agent", Role: actor.Agent, AgentID: patch.Set("cto")}
+		if _, err := accounts.Create(h.ctx(), cto); err != nil {
 			t.Fatal(err)
 		}
 		beside := h.replica(d)

@@ -245,8 +245,9 @@ func onChange(t *testing.T, fn func(changed []Session, gone []string)) *event.Se
 // newMirror returns a service with an empty ledger in the database of the events.
 func newMirror(r Runtime, patience time.Duration, events *event.Service) *Service {
 	return &Service{
-		Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: patience, Events: events, Lists: &mirror.Sessions{},
-		DB: events.DB, Usage: &usage.Service{DB: events.DB}, Inbox: &inbox.Service{DB: events.DB, Now: clock.Now},
+		Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: patience, Events: events,
+		Lists: &mirror.Sessions{},
+		DB:    events.DB, Usage: &usage.Service{DB: events.DB}, Inbox: &inbox.Service{DB: events.DB, Now: clock.Now},
 	}
 }
 

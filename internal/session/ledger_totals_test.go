@@ -56,22 +56,22 @@ func TestCostsRightAfterARun(t *testing.T) {
 				n.Version = r.rows[i].Version()
 			}
 		}
-		err := s.Usage.DB.Tx(t.Context(), func(tx *db.Tx) error {
-			_, err := tx.Exec(t.Context(), `INSERT INTO usage_transcripts (session_id, session_key, agent_id, seq, version) VALUES (?, ?, 'cto', 1, ?)`,
-				key, "agent:cto:"+key, n.Version)
-			if err == nil && n.Copied {
-				_, err = tx.Exec(t.Context(), `INSERT INTO usage_inherited (session_id, run_id, provider, model, input, output, cache_read, cache_write, other, cost_nano)
-					VALUES (?, 'r', 'p', 'm', 1, 0, 0, 0, 0, 1)`, key)
+		exec := func(query string, args ...any) {
+			t.Helper()
+			err := s.DB.Tx(t.Context(), func(tx *db.Tx) error { _, err := tx.Exec(t.Context(), query, args...); return err })
+			if err != nil {
+				t.Fatal(err)
 			}
-			if err == nil {
-				_, err = tx.Exec(t.Context(), `INSERT INTO usage_rollup (dimension, span, start, name, runs, unpriced, corrections, priced, input, output, cache_read, cache_write, other, cost, estimated)
-					VALUES ('transcript', 0, 0, ?, 1, 0, 0, 1, ?, 0, 0, 0, 0, ?, 0)`, key, n.Input, n.CostNanoUSD)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
+		exec(`INSERT INTO usage_transcripts (session_id, session_key, agent_id, seq, version) VALUES (?, ?, 'cto', 1, ?)`,
+			key, "agent:cto:"+key, n.Version)
+		if n.Copied {
+			exec(`INSERT INTO usage_inherited (session_id, run_id, provider, model, input, output, cache_read, cache_write, other,
+				cost_nano) VALUES (?, 'r', 'p', 'm', 1, 0, 0, 0, 0, 1)`, key)
+		}
+		exec(`INSERT INTO usage_rollup (dimension, span, start, name, runs, unpriced, corrections, priced, input, output,
+			cache_read, cache_write, other, cost, estimated)
+			VALUES ('transcript', 0, 0, ?, 1, 0, 0, 1, ?, 0, 0, 0, 0, ?, 0)`, key, n.Input, n.CostNanoUSD)
 		s.LedgerGrown()
 	}
 	// In the order of the list: main, new, uncounted.

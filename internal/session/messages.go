@@ -60,7 +60,8 @@ func (s *Service) Messages(ctx context.Context, key string, limit int, before *o
 			m.List = append(m.List, transcript.OfPending(p))
 		}
 	}
-	if err := transcript.Name(m.List, func(ids []string) (map[string]string, error) { return Senders(ctx, s.DB, ids) }); err != nil {
+	senders := func(ids []string) (map[string]string, error) { return Senders(ctx, s.DB, ids) }
+	if err := transcript.Name(m.List, senders); err != nil {
 		return Messages{}, err
 	}
 	if page.Older > 0 {

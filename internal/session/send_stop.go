@@ -86,7 +86,8 @@ func (s *Service) checkAgent(ctx context.Context, agentID string) error {
 		return err
 	}
 	if !slices.ContainsFunc(roster, func(one gateway.Agent) bool { return strings.EqualFold(one.ID, agentID) }) {
-		return gateway.ErrNoAgent.With("The runtime has no agent %q. Add it to the runtime's configuration, or choose one with in_runtime from GET /agents.", agentID)
+		return gateway.ErrNoAgent.With("The runtime has no agent %q. Add it to the runtime's configuration, or choose one with "+
+			"in_runtime from GET /agents.", agentID)
 	}
 	return nil
 }

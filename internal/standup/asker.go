@@ -104,7 +104,8 @@ func (a *asker) save(ctx context.Context, r ask.Result) error {
 		if u := r.Usage; u != nil && u.SessionID != "" {
 			run := usage.Run{
 				RunID: q.RunID, AgentID: q.AgentID, SessionKey: q.SessionKey, SessionID: u.SessionID,
-				Source: usage.Standup, StandupID: m.id, StartedAt: q.AskedAt.Time, EndedAt: q.EndedAt.Time, Parts: []usage.Part{usage.PartOf(*u)},
+				Source: usage.Standup, StandupID: m.id, StartedAt: q.AskedAt.Time, EndedAt: q.EndedAt.Time,
+				Parts: []usage.Part{usage.PartOf(*u)},
 			}
 			if _, err := m.Usage.Note(ctx, tx, run); err != nil {
 				return err

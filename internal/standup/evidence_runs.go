@@ -58,7 +58,8 @@ func (s *Service) runs(ctx context.Context, agentID string, since time.Time) (*R
 	}
 	tokens := Tokens(sums.Tokens)
 	return &Runs{
-		Count: int(sums.Runs), Failed: failed, Unpriced: int(sums.Unpriced), Tokens: &tokens, CostUSD: sums.CostUSD, Source: FromLedger,
+		Count: int(sums.Runs), Failed: failed, Unpriced: int(sums.Unpriced), Tokens: &tokens, CostUSD: sums.CostUSD,
+		Source: FromLedger,
 	}, nil
 }
 
@@ -78,7 +79,9 @@ func (s *Service) failedRuns(ctx context.Context, agentID string, since time.Tim
 	if err != nil {
 		return 0, err
 	}
-	slots = slices.DeleteFunc(slots, func(f schedule.FailedSlot) bool { return f.State != string(schedule.Failed) }) // a missed job has no run
+	slots = slices.DeleteFunc(slots, func(f schedule.FailedSlot) bool {
+		return f.State != string(schedule.Failed) // a missed job has no run
+	})
 	sessions, err := s.Archive.FailedSessions(ctx, agentID, since, mostFailures)
 	sessions = slices.DeleteFunc(sessions, func(key string) bool {
 		place, _, _ := strings.Cut(strings.TrimPrefix(strings.ToLower(key), strings.ToLower("agent:"+agentID+":")), ":")

@@ -39,8 +39,8 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("sessions %v and %v, want 3 and null", e.Sessions, first.Reports[2].Evidence.Sessions)
 		}
 		want := standup.Runs{
-			Count: 7, Failed: 4, Unpriced: 1, Tokens: &standup.Tokens{Input: 35, Output: 7}, CostUSD: new(money.Nano(600_000_000)),
-			Source: standup.FromLedger,
+			Count: 7, Failed: 4, Unpriced: 1, Tokens: &standup.Tokens{Input: 35, Output: 7},
+			CostUSD: new(money.Nano(600_000_000)), Source: standup.FromLedger,
 		}
 		if diff := cmp.Diff(&want, e.Runs); diff != "" {
 			t.Errorf("runs (-want +got):\n%s", diff)
@@ -52,7 +52,8 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("evidence %+v", e)
 		}
 		told := e.TaskReports
-		if len(told) != 2 || told[0].Kind != "done" || told[0].Receipt == nil || told[0].Receipt.Grade != "not_gradable" || told[1].Receipt != nil {
+		if len(told) != 2 || told[0].Kind != "done" || told[0].Receipt == nil || told[0].Receipt.Grade != "not_gradable" ||
+			told[1].Receipt != nil {
 			t.Errorf("task reports %+v", told)
 		}
 		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") || !strings.Contains(q, "sessions in use, except standups: 3") ||
@@ -115,24 +116,27 @@ func (o *office) worked(t *testing.T) {
 // and another session.
 func (o *office) failed(t *testing.T, at time.Time) {
 	t.Helper()
-	exec(t, o.DB, `INSERT INTO dispatches (id, task_id, task_key, agent_id, user_id, by_name, session_key, first_number, number,
-			run_id, message, state, since, sent, boot_id, asked_at, start_by, error_code, error_detail, created_at, ended_at)
+	exec(t, o.DB, `INSERT INTO dispatches (id, task_id, task_key, agent_id, user_id, by_name, session_key, first_number,
+			number, run_id, message, state, since, sent, boot_id, asked_at, start_by, error_code, error_detail, created_at, ended_at)
 		VALUES ('d', 'task-1', 'TASK-1', 'cto', 'u-cto', 'Ada', 'agent:cto:task:TASK-1', 1, 1,
 			'd', '', 'failed', ?, TRUE, 'b', ?, ?, 'run_failed', '', ?, ?)`,
 		at, at, at, at, at)
-	exec(t, o.DB, `INSERT INTO standups (id, team, date, timezone, title, status, phase, facilitator, attempt, trigger_kind,
-			blockers, action_items, escalations, created_at, updated_at, version)
-		VALUES ('s', 'other', '2026-01-01', 'UTC', 'S', 'completed', 'closed', 'coo', 1, 'agent', '[]', '[]', '[]', ?, ?, 1)`, at, at)
+	exec(t, o.DB, `INSERT INTO standups (id, team, date, timezone, title, status, phase, facilitator, attempt, 
+			trigger_kind, blockers, action_items, escalations, created_at, updated_at, version)
+		VALUES ('s', 'other', '2026-01-01', 'UTC', 'S', 'completed', 'closed', 'coo', 1, 'agent', '[]', '[]', '[]', ?, ?, 1)`,
+		at, at)
 	exec(t, o.DB, `INSERT INTO standup_reports (standup_id, agent_id, place, name, status, asked_at, evidence, claims)
 		VALUES ('s', 'cto', 0, 'CTO', 'timed_out', ?, 'null', '[]')`, at)
 	for i, state := range []string{"failed", "missed"} { // a missed job has no run
 		exec(t, o.DB, `INSERT INTO schedule_slots (job_id, due_at, agent_id, name, spread, deadline_at, state, reason, settled)
 			VALUES (?, ?, 'cto', 'J', 0, ?, ?, '', TRUE)`, fmt.Sprint("j", i), at, at, state)
 	}
-	for _, name := range []string{"main", "task:task-1", "standup:2026-01-01", "cron:j0"} { // all but the first are counted above
-		exec(t, o.DB, `INSERT INTO archive_sessions (id, session_key, transcript_id, agent_id, kind, label, status, model, parent_key,
-				last_message, active, last_at, version, as_of, present, ended, archived_at, coverage, read_version, last_seq, messages, purged)
-			VALUES (?, ?, 't', 'cto', 'direct', '', 'failed', '', '', '', FALSE, ?, 1, ?, FALSE, 'rests', ?, 'whole', 1, 1, 1, FALSE)`,
+	for _, name := range []string{"main", "task:task-1", "standup:2026-01-01", "cron:j0"} { // only main is not counted above
+		exec(t, o.DB, `INSERT INTO archive_sessions (id, session_key, transcript_id, agent_id, kind, label, status, model,
+				parent_key, last_message, active, last_at, version, as_of, present, ended, archived_at, coverage, read_version, last_seq,
+				messages, purged)
+			VALUES (?, ?, 't', 'cto', 'direct', '', 'failed', '', '', '', FALSE, ?, 1, ?, FALSE, 'rests', ?, 'whole', 1, 1,
+				1, FALSE)`,
 			name, "agent:cto:"+name, at, at, at)
 	}
 }

@@ -215,9 +215,9 @@ func (o *office) service(d *db.DB) *standup.Service {
 	ledger.Grew = func(context.Context, *db.Tx, usage.Run, bool) error { return nil }
 	s := &standup.Service{
 		DB: d, Jobs: job.New(d, o.log, clock.Now), Runtime: o.client, Log: o.log, Now: o.now, Redact: words,
-		Accounts: &account.Service{DB: d, Now: o.now}, Holds: &hold.Service{DB: d}, Tasks: board, Usage: ledger, Sessions: used{},
-		Schedules: &schedule.Service{DB: d, Log: o.log, Now: o.now, Events: events, Redact: words}, Archive: &archive.Service{DB: d},
-		Receipts: receipts, Dispatches: &dispatch.Service{DB: d},
+		Accounts: &account.Service{DB: d, Now: o.now}, Holds: &hold.Service{DB: d}, Tasks: board, Usage: ledger,
+		Schedules: &schedule.Service{DB: d, Log: o.log, Now: o.now, Events: events, Redact: words},
+		Sessions:  used{}, Archive: &archive.Service{DB: d}, Receipts: receipts, Dispatches: &dispatch.Service{DB: d},
 		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
 		Timetable: o.client, URL: &gateway.AgentURL{Client: o.client}, StartGrace: 15 * time.Minute,
@@ -349,7 +349,8 @@ func TestMeeting(t *testing.T) {
 		o := newOffice(t, d)
 		since := clock.Now().Add(-80 * time.Hour)
 		o.put(t, boardTask{
-			number: 3, agentID: "cpo", title: "Brief", status: "in_progress", blocked: "no figures", since: since, created: since, moved: since,
+			number: 3, agentID: "cpo", title: "Brief", status: "in_progress", blocked: "no figures",
+			since: since, created: since, moved: since,
 		})
 		o.runtime.Answer("cpo", func(demo.Question) string {
 			return "**Yesterday:** wrote\n**Today:** more\n**Blockers:** TASK-3 has no figures"

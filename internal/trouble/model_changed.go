@@ -181,7 +181,8 @@ func (s *Models) judge(ctx context.Context, c modelCall, is gateway.ConfiguredMo
 	}
 	dearer := paid != nil && would != nil && *paid/muchDearer > *would
 	isFallback := slices.Contains(is.Fallbacks, c.model)
-	return c.item(account.AgentName(ctx, s.DB, c.agentID), is.Primary, isFallback, dearer, paid, would, s.Now()), dearer || !isFallback, nil
+	m = c.item(account.AgentName(ctx, s.DB, c.agentID), is.Primary, isFallback, dearer, paid, would, s.Now())
+	return m, dearer || !isFallback, nil
 }
 
 // costs returns what the call has cost, and what it would have cost with the configured model. They are nil

@@ -45,7 +45,8 @@ func TestModelChanged(t *testing.T) {
 		w := newWorld(t, d)
 		is := &modelConfig{cto: gateway.ConfiguredModels{Primary: "p/own", Fallbacks: []string{"p/spare", "p/dear"}, Others: []string{"p/beat"}}}
 		s := &Models{
-			DB: d, Runtime: is, Now: w.clock, Inbox: w.box, Holds: &hold.Service{DB: d}, Usage: &usage.Service{DB: d, Now: w.clock},
+			DB: d, Runtime: is, Now: w.clock, Inbox: w.box,
+			Holds: &hold.Service{DB: d}, Usage: &usage.Service{DB: d, Now: w.clock},
 		}
 		var prices []usage.Price
 		for model, price := range map[string]money.Nano{"own": 2_000_000, "spare": 4_000_000, "dear": 4_400_000} {
@@ -56,7 +57,8 @@ func TestModelChanged(t *testing.T) {
 		}
 		exec := func(query string, args ...any) {
 			t.Helper()
-			if err := d.Tx(t.Context(), func(tx *db.Tx) error { _, err := tx.Exec(t.Context(), query, args...); return err }); err != nil {
+			err := d.Tx(t.Context(), func(tx *db.Tx) error { _, err := tx.Exec(t.Context(), query, args...); return err })
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

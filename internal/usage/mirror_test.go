@@ -200,7 +200,8 @@ func newScenario(d *db.DB) *scenario {
 func newService(d *db.DB, rt *runtime) *Service {
 	now := func() time.Time { return rt.now }
 	return &Service{
-		DB: d, Runtime: rt, Log: slog.New(slog.DiscardHandler), Now: now, Zone: time.UTC, Lists: &mirror.Sessions{}, Events: &event.Service{DB: d},
+		DB: d, Runtime: rt, Log: slog.New(slog.DiscardHandler), Now: now, Zone: time.UTC,
+		Lists: &mirror.Sessions{}, Events: &event.Service{DB: d},
 		Tasks:   &task.Service{DB: d, Now: now},
 		Changed: func() {},
 		Read:    func(context.Context, *db.Tx, *gateway.Session, []gateway.Turn) error { return nil },

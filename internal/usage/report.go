@@ -130,7 +130,9 @@ func (s *Service) group(ctx context.Context, q db.Queryer, r *Report, total amou
 }
 
 // split fills in the bars of a report, given the usage in each slot of the report's series.
-func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []amounts, tasks map[string]task.Label) error {
+func (r *Report) split(
+	ctx context.Context, q db.Queryer, of selection, used []amounts, tasks map[string]task.Label,
+) error {
 	r.Bars = barsOf(r.Series, r.Unit)
 	intervals, totals, bar := make([]interval, len(r.Bars)), make([]amounts, len(r.Bars)), 0
 	for i, s := range r.Series {
