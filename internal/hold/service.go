@@ -38,8 +38,8 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// CheckAgent returns gateway.ErrNoAgent unless the agent exists. Only the agents know, and they show
-	// their holds.
+	// CheckAgent returns gateway.ErrNoAgent unless agent.Service.Get finds the agent. The list of agents
+	// shows their holds, so that package comes after this one.
 	CheckAgent func(ctx context.Context, agentID string) error
 	Settings   *settings.Service
 	Lists      *mirror.Sessions // the runtime's sessions
