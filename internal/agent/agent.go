@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/session"
 )
 
 // ErrNotFound means that neither the runtime nor any account has an agent with the given ID.
@@ -45,6 +48,12 @@ type Hold struct {
 	Detail  string     `json:"detail" doc:"Why the runtime's half is pending or unavailable; otherwise empty. Can quote the gateway."`
 }
 
+func newHold(h hold.Hold) *Hold {
+	return &Hold{
+		Reason: h.Reason, By: h.By, Since: h.Since, State: string(h.State), Runtime: string(h.Runtime), Detail: h.Detail,
+	}
+}
+
 // State is the presence state of an agent.
 type State string
 
@@ -67,20 +76,11 @@ type Presence struct {
 	Silent  *clock.Time `json:"silent_since" doc:"Last activity of the stalled run; null unless stalled."`
 }
 
-// Activity summarizes the sessions of an agent.
-type Activity struct {
-	Active  int        // sessions with a run in progress
-	Session string     // key of the active session whose run started first
-	Since   clock.Time // when that run started; without one, when the last run ended; zero if unknown
-	Stalled int        // active sessions with a stalled run
-	Silent  clock.Time // the earliest last activity among the stalled runs
-}
-
 // evidence holds the data that determines the presence of all agents.
 type evidence struct {
 	asOf       clock.Time
-	activities map[string]Activity // by agent; empty if err is not nil
-	err        error               // why the activities are unknown
+	activities map[string]session.Activity // by agent; empty if err is not nil
+	err        error                       // why the activities are unknown
 	status     gateway.Status
 }
 
@@ -110,21 +110,24 @@ func (e evidence) presence(agentID string, inRuntime *bool, now time.Time) *Pres
 }
 
 // runtimePresence returns the presence of an agent that exists in the runtime.
-func (e evidence) runtimePresence(a Activity, now time.Time) *Presence {
+func (e evidence) runtimePresence(a session.Activity, now time.Time) *Presence {
 	if a.Stalled > 0 {
-		p := e.newPresence(Active, fmt.Sprintf("A run is in progress in %s, without activity since %s.", a.Session, a.Silent.UTC().Format("15:04:05 UTC")), a.Since, now)
+		silent := a.Silent.UTC().Format("15:04:05 UTC")
+		reason := fmt.Sprintf("A run is in progress in %s, without activity since %s.", a.Key, silent)
 		if a.Active > 1 {
-			p.Reason = fmt.Sprintf("Runs are in progress in %d sessions, the first in %s. Stalled: %d, the first at %s.",
-				a.Active, a.Session, a.Stalled, a.Silent.UTC().Format("15:04:05 UTC"))
+			reason = fmt.Sprintf("Runs are in progress in %d sessions, the first in %s. Stalled: %d, the first at %s.",
+				a.Active, a.Key, a.Stalled, silent)
 		}
+		p := e.newPresence(Active, reason, a.Since, now)
 		p.Stalled, p.Silent = true, &a.Silent
 		return p
 	}
 	switch {
 	case a.Active > 1:
-		return e.newPresence(Active, fmt.Sprintf("Runs are in progress in %d sessions, the first in %s.", a.Active, a.Session), a.Since, now)
+		reason := fmt.Sprintf("Runs are in progress in %d sessions, the first in %s.", a.Active, a.Key)
+		return e.newPresence(Active, reason, a.Since, now)
 	case a.Active == 1:
-		return e.newPresence(Active, "A run is in progress in "+a.Session+".", a.Since, now)
+		return e.newPresence(Active, "A run is in progress in "+a.Key+".", a.Since, now)
 	case a.Since.IsZero():
 		return e.newPresence(Idle, "The agent has not run yet.", a.Since, now)
 	default:
@@ -147,13 +150,10 @@ type Account struct {
 	Name   string `json:"name"`
 }
 
-// Member is an agent with an active account.
-type Member struct{ UserID, AgentID, Name string }
-
 // join merges the roster, which is the runtime's list of agents, with the accounts. Agents that
 // have only an account come last. If r is the stored roster, rather than one just read from the
 // runtime, in_runtime is null for all agents.
-func join(r roster, members []Member) []Agent {
+func join(r roster, users []account.AgentUser) []Agent {
 	agents := []Agent{}
 	place := map[string]int{}
 	for _, one := range r.agents {
@@ -167,13 +167,13 @@ func join(r roster, members []Member) []Agent {
 		place[one.ID] = len(agents)
 		agents = append(agents, a)
 	}
-	for _, m := range members {
-		account := &Account{UserID: m.UserID, Name: m.Name}
-		if i, ok := place[m.AgentID]; ok {
-			agents[i].Account = account
+	for _, u := range users {
+		own := &Account{UserID: u.UserID, Name: u.Name}
+		if i, ok := place[u.AgentID]; ok {
+			agents[i].Account = own
 			continue
 		}
-		a := Agent{AgentID: m.AgentID, Name: m.Name, Account: account}
+		a := Agent{AgentID: u.AgentID, Name: u.Name, Account: own}
 		if r.live {
 			a.Runtime = new(false)
 		}

@@ -5,16 +5,24 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"golang.org/x/crypto/bcrypt"
 
+	"wardroom/internal/account"
+	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/patch"
+	"wardroom/internal/session"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,10 +32,12 @@ func TestJoin(t *testing.T) {
 	t.Parallel()
 	yes, no, emoji, model := true, false, "🧭", "stub/stub-1"
 	list := []gateway.Agent{{ID: "coo", Name: "COO", IdentityName: "Navigator", Emoji: emoji, Model: model}, {ID: "qa", Name: "QA"}}
-	members := []Member{{UserID: "u1", AgentID: "coo", Name: "Operations"}, {UserID: "u2", AgentID: "cmo", Name: "Marketing"}}
+	users := []account.AgentUser{
+		{UserID: "u1", AgentID: "coo", Name: "Operations"}, {UserID: "u2", AgentID: "cmo", Name: "Marketing"},
+	}
 
 	at := clock.At(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
-	got := join(roster{list, at, true}, members)
+	got := join(roster{list, at, true}, users)
 	want := []Agent{
 		{AgentID: "coo", Name: "Navigator", Emoji: &emoji, Model: &model, Runtime: &yes, AsOf: &at, Account: &Account{"u1", "Operations"}},
 		{AgentID: "qa", Name: "QA", Runtime: &yes, AsOf: &at},
@@ -37,7 +47,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("joined (-want +got):\n%s", d)
 	}
 
-	away := join(roster{list, at, false}, members)
+	away := join(roster{list, at, false}, users)
 	for i, a := range away {
 		if a.Runtime != nil {
 			t.Errorf("%s: in_runtime is %v while the runtime is away, want null", a.AgentID, *a.Runtime)
@@ -49,7 +59,7 @@ func TestJoin(t *testing.T) {
 	if len(away) != 3 {
 		t.Errorf("%d agents while the runtime is away, want the 3 that were known", len(away))
 	}
-	if only := join(roster{}, members); len(only) != 2 || only[0].AsOf != nil {
+	if only := join(roster{}, users); len(only) != 2 || only[0].AsOf != nil {
 		t.Errorf("of a runtime that never said anything: %+v, want the two accounts", only)
 	}
 }
@@ -63,26 +73,28 @@ func TestPresence(t *testing.T) {
 	since := clock.At(now.Add(-90*time.Second - 600*time.Millisecond))
 	age := int64(90)
 	away := gateway.Status{Since: since}
-	seen := func(a Activity) evidence { return evidence{asOf: now, activities: map[string]Activity{"cto": a}} }
+	seen := func(a session.Activity) evidence {
+		return evidence{asOf: now, activities: map[string]session.Activity{"cto": a}}
+	}
 	for name, tt := range map[string]struct {
 		e         evidence
 		inRuntime *bool
 		want      *Presence
 	}{
-		"one run":      {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "A run is in progress in agent:cto:main.", &since, &age, now, false, nil}},
-		"several runs": {seen(Activity{Active: 3, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "Runs are in progress in 3 sessions, the first in agent:cto:main.", &since, &age, now, false, nil}},
+		"one run":      {seen(session.Activity{Active: 1, Key: "agent:cto:main", Since: since}), &yes, &Presence{Active, "A run is in progress in agent:cto:main.", &since, &age, now, false, nil}},
+		"several runs": {seen(session.Activity{Active: 3, Key: "agent:cto:main", Since: since}), &yes, &Presence{Active, "Runs are in progress in 3 sessions, the first in agent:cto:main.", &since, &age, now, false, nil}},
 		"one run, stalled": {
-			seen(Activity{Active: 1, Session: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
+			seen(session.Activity{Active: 1, Key: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
 			&Presence{Active, "A run is in progress in agent:cto:main, without activity since 08:00:00 UTC.", &since, &age, now, true, &now},
 		},
 		"one of several stalled": {
-			seen(Activity{Active: 3, Session: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
+			seen(session.Activity{Active: 3, Key: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
 			&Presence{Active, "Runs are in progress in 3 sessions, the first in agent:cto:main. Stalled: 1, the first at 08:00:00 UTC.", &since, &age, now, true, &now},
 		},
-		"unknown start":           {seen(Activity{Active: 1, Session: "agent:cto:main", Since: clock.Time{}}), &yes, &Presence{Active, "A run is in progress in agent:cto:main.", nil, nil, now, false, nil}},
-		"no run":                  {seen(Activity{Since: since}), &yes, &Presence{Idle, "No run is in progress.", &since, &age, now, false, nil}},
+		"unknown start":           {seen(session.Activity{Active: 1, Key: "agent:cto:main", Since: clock.Time{}}), &yes, &Presence{Active, "A run is in progress in agent:cto:main.", nil, nil, now, false, nil}},
+		"no run":                  {seen(session.Activity{Since: since}), &yes, &Presence{Idle, "No run is in progress.", &since, &age, now, false, nil}},
 		"never ran":               {evidence{asOf: now}, &yes, &Presence{Idle, "The agent has not run yet.", nil, nil, now, false, nil}},
-		"unknown to the runtime":  {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
+		"unknown to the runtime":  {seen(session.Activity{Active: 1, Key: "agent:cto:main", Since: since}), &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
 		"unknown, and no session": {evidence{err: gateway.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
 		"the gateway is away": {
 			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: away},
@@ -107,81 +119,118 @@ func TestPresence(t *testing.T) {
 		}
 	}
 	later := clock.At(now.Add(time.Second))
-	if p := seen(Activity{Since: later}).presence("cto", &yes, now.Time); *p.Age != 0 {
+	if p := seen(session.Activity{Since: later}).presence("cto", &yes, now.Time); *p.Age != 0 {
 		t.Errorf("with a clock that is behind the age is %d", *p.Age)
 	}
 }
 
-// team is a fake runtime.
+// team is a fake runtime, in which the agent cto has a run in progress.
 type team struct {
-	roster []gateway.Agent
-	err    error
+	session.Runtime // nil; the mirror of the sessions calls only the methods below
+	roster          []gateway.Agent
+	err             error // of reading the agents
+	seen            error // of reading the sessions
 }
 
-func (team) Watch(ctx context.Context, _ func(gateway.Status)) { <-ctx.Done() }
+func (*team) Watch(ctx context.Context, _ func(gateway.Status)) { <-ctx.Done() }
 
-func (team) Examine(context.Context, func(gateway.Step)) (gateway.Examination, error) {
+func (*team) Examine(context.Context, func(gateway.Step)) (gateway.Examination, error) {
 	return gateway.Examination{}, nil
 }
 
-func (r team) Status() gateway.Status { return gateway.Status{} }
+func (r *team) Status() gateway.Status { return gateway.Status{} }
 
-func (r team) Agents(context.Context) ([]gateway.Agent, error) { return r.roster, r.err }
+func (r *team) Agents(context.Context) ([]gateway.Agent, error) { return r.roster, r.err }
+
+func (r *team) Connection() (any, error) {
+	if errors.Is(r.seen, gateway.ErrUnreachable) {
+		return nil, r.seen
+	}
+	return 1, nil
+}
+
+func (r *team) SubscribeSessions(context.Context) error { return nil }
+
+func (r *team) Usage(context.Context) (gateway.SessionUsage, error) {
+	return gateway.SessionUsage{Fresh: true}, nil
+}
+
+func (r *team) ListSessions(context.Context, int) (gateway.Sessions, error) {
+	return gateway.Sessions{Rows: []gateway.Session{{Key: "agent:cto:main", AgentID: "cto", Active: true}}}, r.seen
+}
+
+// newService returns a service with the services that List uses, which follow the sessions of the runtime until the
+// test ends.
+func newService(t *testing.T, d *db.DB, r *team, now func() time.Time) *Service {
+	s := &Service{
+		DB: d, Log: slog.New(slog.DiscardHandler), Runtime: r, Now: now,
+		Accounts: &account.Service{DB: d, Now: now, Cost: bcrypt.MinCost}, Holds: &hold.Service{DB: d, Now: now},
+		Sessions: &session.Service{
+			Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Minute, Events: &event.Service{},
+		},
+	}
+	var following sync.WaitGroup
+	following.Go(func() { _ = s.Sessions.Run(t.Context()) })
+	t.Cleanup(following.Wait)
+	s.Sessions.Doubt() // makes it read, as a new connection does
+	return s
+}
 
 // TestService checks that the roster and the activities are read together, and that a failure of one
 // is not hidden by the other.
 func TestService(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-	service := func(r team, seen error) *Service {
-		return &Service{
-			DB: dbtest.New(t), Log: slog.New(slog.DiscardHandler), Runtime: r, Now: func() time.Time { return now },
-			Members: func(context.Context) ([]Member, error) {
-				return []Member{{"u1", "cto", "CTO"}, {"u2", "intern", "Intern"}}, nil
-			},
-			Activities: func(context.Context) (clock.Time, map[string]Activity, error) {
-				return clock.At(now), map[string]Activity{"cto": {Active: 1, Session: "s"}}, seen
-			},
-		}
-	}
-	states := func(s *Service) string {
-		agents, err := s.List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var all []string
-		for _, a := range agents {
-			state := "null"
-			if a.Presence != nil {
-				state = string(a.Presence.State)
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		now := func() time.Time { return time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC) }
+		states := func(s *Service) string {
+			agents, err := s.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-			all = append(all, a.AgentID+" "+state)
+			var all []string
+			for _, a := range agents {
+				state := "null"
+				if a.Presence != nil {
+					state = string(a.Presence.State)
+				}
+				all = append(all, a.AgentID+" "+state)
+			}
+			return strings.Join(all, ", ")
 		}
-		return strings.Join(all, ", ")
-	}
-	there := team{roster: []gateway.Agent{{ID: "cto"}, {ID: "coo"}}}
-	for name, tt := range map[string]struct {
-		runtime team
-		seen    error
-		want    string
-	}{
-		"there":                      {there, nil, "cto active, coo idle, intern offline"},
-		"there, without any agent":   {team{}, nil, "cto offline, intern offline"},
-		"away":                       {team{err: gateway.ErrUnreachable}, gateway.ErrUnreachable, "cto offline, intern offline"},
-		"gone between the questions": {team{err: gateway.ErrUnreachable}, nil, "cto offline, intern offline"},
-		"without sessions":           {there, gateway.ErrTimeout, "cto offline, coo offline, intern offline"},
-		"not allowed to see":         {there, gateway.ErrMissingScope, "cto null, coo null, intern offline"},
-	} {
-		if got := states(service(tt.runtime, tt.seen)); got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		agents := []gateway.Agent{{ID: "cto"}, {ID: "coo"}}
+		there := &team{roster: agents}
+		away, late, barred := gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrMissingScope
+		s := newService(t, d, there, now)
+		for _, id := range []string{"cto", "intern"} {
+			_, err := s.Accounts.Create(actor.With(t.Context(), actor.System), account.NewUser{
+				Email: id + "@example.com", Password: "long enough to be allowed", Role: actor.Agent, AgentID: patch.Set(id),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if a, err := service(there, nil).Get(t.Context(), "coo"); err != nil || a.AgentID != "coo" || a.Presence.State != Idle {
-		t.Errorf("one: %+v, %v", a, err)
-	}
-	if _, err := service(there, nil).Get(t.Context(), "nobody"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("nobody: %v", err)
-	}
+		for name, tt := range map[string]struct {
+			runtime *team
+			want    string
+		}{
+			"there":                      {there, "cto active, coo idle, intern offline"},
+			"there, without any agent":   {&team{}, "cto offline, intern offline"},
+			"away":                       {&team{err: away, seen: away}, "cto offline, intern offline"},
+			"gone between the questions": {&team{err: away}, "cto offline, intern offline"},
+			"without sessions":           {&team{roster: agents, seen: late}, "cto offline, coo offline, intern offline"},
+			"not allowed to see":         {&team{roster: agents, seen: barred}, "cto null, coo null, intern offline"},
+		} {
+			if got := states(newService(t, d, tt.runtime, now)); got != tt.want {
+				t.Errorf("%s: %s, want %s", name, got, tt.want)
+			}
+		}
+		if a, err := s.Get(t.Context(), "coo"); err != nil || a.AgentID != "coo" || a.Presence.State != Idle {
+			t.Errorf("one: %+v, %v", a, err)
+		}
+		if _, err := s.Get(t.Context(), "nobody"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("nobody: %v", err)
+		}
+	})
 }
 
 // TestUnrecorded checks that a failed run that is recorded and in a session is listed once, and
@@ -197,7 +246,7 @@ func TestUnrecorded(t *testing.T) {
 		{Kind: "dispatch", What: "TASK-1", At: *at(2), Session: "agent:cto:task:task-1"},
 		{Kind: "standup", What: "2026-11-20", At: *at(-200), Session: "agent:cto:standup:2026-11-20"},
 	}
-	sessions := []Session{
+	sessions := []session.Session{
 		{Key: "agent:cto:cron:b1:run:y", Status: &failed, UpdatedAt: at(150)}, // a second run, started manually
 		{Key: "agent:cto:cron:b1:run:x", Status: &failed, UpdatedAt: at(90)},
 		{Key: "agent:cto:cron:b1:run:w", Status: &failed, UpdatedAt: at(-30)}, // before the slot
@@ -235,15 +284,8 @@ func TestLastKnownRoster(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 		runtime := &team{roster: []gateway.Agent{{ID: "cto", Name: "CTO", Emoji: "🔧"}, {ID: "coo"}}}
-		start := func() *Service {
-			return &Service{
-				DB: d, Log: slog.New(slog.DiscardHandler), Runtime: runtime, Now: func() time.Time { return now },
-				Members: func(context.Context) ([]Member, error) { return nil, nil },
-				Activities: func(context.Context) (clock.Time, map[string]Activity, error) {
-					return clock.At(now), nil, runtime.err
-				},
-			}
-		}
+		runtime.seen = gateway.ErrUnreachable // a List needs no sessions
+		start := func() *Service { return newService(t, d, runtime, func() time.Time { return now }) }
 		want := func(s *Service, want string) {
 			t.Helper()
 			agents, err := s.List(t.Context())

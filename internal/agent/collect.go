@@ -7,9 +7,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/session"
+	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 // This file collects what pages and summaries of agents contain. Data from the runtime is null
@@ -25,53 +27,35 @@ const (
 	maxUpcoming  = 10
 	maxFailures  = 20
 	maxRecords   = 1000 // failures of each kind in the last 7 days that are counted
-	// sameFailureWithin is how far apart a recorded failure and the failure of its session can be
-	// if the two are the same failure.
-	sameFailureWithin = time.Hour
 )
-
-// Records reads Wardroom's own data about agents.
-type Records struct {
-	Loads    func(ctx context.Context, agentIDs []string) (map[string]Load, error)
-	Started  func(ctx context.Context, agentIDs []string, most int) (map[string][]Started, error)
-	Tasks    func(ctx context.Context, agentID string, most int) ([]Task, error)
-	Titles   func(ctx context.Context, taskKeys []string) (map[string]string, error)
-	Said     func(ctx context.Context, agentID string, most int) ([]Said, error)
-	LastSaid func(ctx context.Context, agentIDs []string) (map[string]Said, error)
-	Spend    func(ctx context.Context, agentIDs []string, now time.Time) (map[string]Spend, error)
-	// Failures returns at most the given number of failures of each kind, newest first.
-	Failures func(ctx context.Context, agentIDs []string, since time.Time, most int) ([]Failure, error)
-	Jobs     func(ctx context.Context) ([]Job, error)
-	Verdicts func(ctx context.Context, agentID string) (Verdicts, error)
-}
 
 // collection is what pages and summaries have in common, by agent.
 type collection struct {
-	loads    map[string]Load
-	spend    map[string]Spend
+	loads    map[string]task.Workload
+	spend    map[string]usage.Recent
 	failures map[string][]Failure // newest first
 	upcoming map[string][]Upcoming
-	names    map[string]string    // of jobs by their ID in lower case
-	sessions map[string][]Session // see Overview; nil while unknown
+	names    map[string]string            // of jobs by their ID in lower case
+	sessions map[string][]session.Session // see session.Service.Overview; nil while unknown
 }
 
 // collect reads what pages and summaries of the agents have in common.
 func (s *Service) collect(ctx context.Context, agentIDs []string) (c collection, err error) {
-	if c.loads, err = s.Records.Loads(ctx, agentIDs); err != nil {
+	if c.loads, err = s.Tasks.Workloads(ctx, agentIDs); err != nil {
 		return c, err
 	}
-	if c.spend, err = s.Records.Spend(ctx, agentIDs, s.Now()); err != nil {
+	if c.spend, err = s.Usage.OfAgents(ctx, agentIDs, s.Now()); err != nil {
 		return c, err
 	}
-	jobs, err := s.Records.Jobs(ctx)
+	jobs, err := s.Schedules.Outlines(ctx)
 	if err != nil {
 		return c, err
 	}
 	c.upcoming, c.names = map[string][]Upcoming{}, map[string]string{}
 	for _, j := range jobs {
-		c.names[strings.ToLower(j.ID)] = j.Name
+		c.names[strings.ToLower(j.JobID)] = j.Name
 		if j.Next != nil {
-			c.upcoming[j.AgentID] = append(c.upcoming[j.AgentID], Upcoming{j.ID, j.Name, *j.Next})
+			c.upcoming[j.AgentID] = append(c.upcoming[j.AgentID], Upcoming{j.JobID, j.Name, *j.Next})
 		}
 	}
 	for _, u := range c.upcoming {
@@ -79,28 +63,19 @@ func (s *Service) collect(ctx context.Context, agentIDs []string) (c collection,
 	}
 	since := s.Now()
 	for _, sp := range c.spend {
-		since = sp.Week.From.Time
+		since = sp.FromWeek.Time
 	}
-	seen, err := s.Overview(ctx, since)
+	seen, err := s.Sessions.Overview(ctx, since)
 	if err := checkRead(ctx, err); err != nil {
 		return c, err
 	}
 	if err == nil {
-		c.sessions = map[string][]Session{}
+		c.sessions = map[string][]session.Session{}
 		for _, one := range seen {
 			c.sessions[one.AgentID] = append(c.sessions[one.AgentID], one)
 		}
 	}
-	records, err := s.Records.Failures(ctx, agentIDs, since, maxRecords)
-	c.failures = map[string][]Failure{}
-	for _, f := range records {
-		c.failures[f.AgentID] = append(c.failures[f.AgentID], f)
-	}
-	for _, id := range agentIDs {
-		all := slices.Concat(c.failures[id], unrecorded(c.failures[id], c.sessions[id], since))
-		slices.SortStableFunc(all, func(a, b Failure) int { return b.At.Compare(a.At.Time) })
-		c.failures[id] = all
-	}
+	c.failures, err = s.failures(ctx, agentIDs, c.sessions, since)
 	return c, err
 }
 
@@ -123,7 +98,7 @@ func (c collection) outcome(agentID string) Outcome {
 			o.Failed++
 		}
 	}
-	o.Succeeded = max(c.spend[agentID].Week.Runs-o.Failed, 0)
+	o.Succeeded = max(c.spend[agentID].Last7Days.Runs-o.Failed, 0)
 	return o
 }
 
@@ -135,7 +110,7 @@ func (s *Service) setTitles(ctx context.Context, c collection, sessions []*Sessi
 			keys = append(keys, name)
 		}
 	}
-	titles, err := s.Records.Titles(ctx, keys)
+	titles, err := s.Tasks.Titles(ctx, keys)
 	for _, one := range sessions {
 		var title string
 		switch kind, name := purpose(one.Key); kind {
@@ -167,23 +142,34 @@ func (s *Service) Page(ctx context.Context, agentID string) (Page, error) {
 	}
 	failures, upcoming := c.failures[agentID], c.upcoming[agentID]
 	p := Page{
-		Agent: a, Tasks: Desk{Load: c.loads[agentID]}, Spend: c.spend[agentID], Outcome: c.outcome(agentID),
+		Agent: a, Tasks: Desk{newLoad(c.loads[agentID]), []Task{}}, Standups: []Said{},
+		Spend: newSpend(c.spend[agentID]), Outcome: c.outcome(agentID),
 		Upcoming: append([]Upcoming{}, upcoming[:min(len(upcoming), maxUpcoming)]...),
 		Failures: append([]Failure{}, failures[:min(len(failures), maxFailures)]...),
 	}
-	if p.Verdicts, err = s.Records.Verdicts(ctx, agentID); err != nil {
+	record, err := s.Receipts.Record(ctx, agentID)
+	if err != nil {
 		return Page{}, err
 	}
-	if p.Tasks.Last, err = s.Records.Tasks(ctx, agentID, maxTasks); err != nil {
+	p.Verdicts = Verdicts(record)
+	tasks, err := s.Tasks.LatestOf(ctx, agentID, maxTasks)
+	if err != nil {
 		return Page{}, err
 	}
-	if p.Standups, err = s.Records.Said(ctx, agentID, maxReports); err != nil {
+	for _, t := range tasks {
+		p.Tasks.Last = append(p.Tasks.Last, newTask(t))
+	}
+	said, err := s.Standups.AnswersBy(ctx, agentID, maxReports)
+	if err != nil {
 		return Page{}, err
+	}
+	for _, one := range said {
+		p.Standups = append(p.Standups, newSaid(one))
 	}
 	if c.sessions == nil {
 		return p, nil
 	}
-	all, err := s.Sessions(ctx, agentID, maxUngrouped)
+	all, _, err := s.Sessions.List(ctx, session.Filter{AgentID: agentID}, nil, maxUngrouped)
 	if err != nil {
 		return p, checkRead(ctx, err)
 	}
@@ -194,7 +180,7 @@ func (s *Service) Page(ctx context.Context, agentID string) (Page, error) {
 
 // grouped returns the first sessions, with only the first of the finished ones of each job or task,
 // and without those of finished sub-agents.
-func grouped(all []Session) []Session {
+func grouped(all []session.Session) []Session {
 	list, place := []Session{}, map[string]int{}
 	for _, one := range all {
 		kind, name := purpose(one.Key)
@@ -208,7 +194,7 @@ func grouped(all []Session) []Session {
 			}
 			place[kind+name] = len(list)
 		}
-		list = append(list, one)
+		list = append(list, newSession(one))
 	}
 	return list[:min(len(list), maxSessions)]
 }
@@ -235,18 +221,23 @@ func (s *Service) ListSummaries(ctx context.Context) ([]Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, err := s.Records.LastSaid(ctx, ids)
+	said, err := s.Standups.LatestAnswers(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	started, err := s.Records.Started(ctx, ids, maxStarted)
+	started, err := s.Tasks.InProgress(ctx, ids, maxStarted)
 	if err != nil {
 		return nil, err
 	}
 	var shown []*Session
 	for i, id := range ids {
-		sum := Summary{Session: current(c.sessions[id]), Tasks: c.loads[id], Spend: c.spend[id], Outcome: c.outcome(id)}
-		sum.Started = append([]Started{}, started[id]...)
+		sum := Summary{
+			Session: current(c.sessions[id]), Tasks: newLoad(c.loads[id]), Started: []Started{},
+			Spend: newSpend(c.spend[id]), Outcome: c.outcome(id),
+		}
+		for _, t := range started[id] {
+			sum.Started = append(sum.Started, Started(t))
+		}
 		if sum.Session != nil {
 			shown = append(shown, sum.Session)
 		}
@@ -254,7 +245,7 @@ func (s *Service) ListSummaries(ctx context.Context) ([]Agent, error) {
 			sum.Next = &next[0]
 		}
 		if last, ok := said[id]; ok {
-			sum.Standup = &last
+			sum.Standup = new(newSaid(last))
 		}
 		agents[i].Summary = &sum
 	}
@@ -265,82 +256,29 @@ func (s *Service) ListSummaries(ctx context.Context) ([]Agent, error) {
 // run in progress started first, because the agent's presence is about that run, otherwise the one
 // used last. It prefers sessions that are not of a sub-agent, and returns nil
 // without sessions.
-func current(sessions []Session) *Session {
+func current(sessions []session.Session) *Session {
 	if len(sessions) == 0 {
 		return nil
 	}
-	found := slices.MinFunc(sessions, func(a, b Session) int { return cmp.Compare(a.began(), b.began()) })
-	return &found
+	found := slices.MinFunc(sessions, func(a, b session.Session) int { return cmp.Compare(began(a), began(b)) })
+	return new(newSession(found))
 }
 
 // began returns the key for sorting sessions by the start of the run in progress. A stalled run sorts
 // first, the one silent longest before others. An unknown start sorts after known ones, then the
 // sessions of sub-agents, and a session without a run last.
-func (s Session) began() int64 {
+func began(s session.Session) int64 {
 	kind, _ := purpose(s.Key)
 	switch {
-	case s.Run == nil:
+	case !s.Active:
 		return math.MaxInt64
-	case s.Run.Stalled && s.Run.SilentSince != nil:
-		return math.MinInt64 + s.Run.SilentSince.UnixMicro()
+	case s.Stalled && s.SilentSince != nil:
+		return math.MinInt64 + s.SilentSince.UnixMicro()
 	case kind == "subagent":
 		return math.MaxInt64 - 1
-	case s.Run.Since == nil:
+	case s.StartedAt == nil:
 		return math.MaxInt64 - 2
 	default:
-		return s.Run.Since.UnixMicro()
+		return s.StartedAt.UnixMicro()
 	}
-}
-
-// unrecorded returns the sessions' failures that are not among Wardroom's own records, so
-// that a failed run of a job, task or standup is not listed twice.
-//
-// It also fills in Key of the records whose session is among them.
-func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
-	var found []Failure
-	for _, one := range all {
-		if f, ok := one.failure(since); ok {
-			found = append(found, f)
-		}
-	}
-	// Start with the earliest failure, because each slot of a job matches the first run that ended
-	// after it.
-	slices.SortStableFunc(found, func(a, b Failure) int { return a.At.Compare(b.At.Time) })
-	taken := make([]bool, len(records))
-	return slices.DeleteFunc(found, func(f Failure) bool {
-		for i, r := range records {
-			if !taken[i] && r.sameAs(f) {
-				taken[i], records[i].Key = true, f.Key
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// sameAs reports whether f, a failure that Wardroom recorded, is the same as a failure found in a
-// session.
-func (f Failure) sameAs(session Failure) bool {
-	key := strings.ToLower(session.What)
-	if f.Session == "" || key != f.Session && !strings.HasPrefix(key, f.Session+":") {
-		return false
-	}
-	apart := session.At.Sub(f.At.Time)
-	if f.Kind == "job_failed" { // recorded with the due time, which can be long before
-		return apart >= 0
-	}
-	return apart.Abs() <= sameFailureWithin
-}
-
-// failure returns the failure of a session's last run. It returns false if that run did not fail or
-// failed before the given time.
-func (s Session) failure(since time.Time) (Failure, bool) {
-	if s.Active || s.Status == nil || s.UpdatedAt == nil || s.UpdatedAt.Before(since) || *s.Status != "failed" && *s.Status != "timeout" {
-		return Failure{}, false
-	}
-	why := "The last run failed."
-	if *s.Status == "timeout" {
-		why = "The last run timed out."
-	}
-	return Failure{Kind: "session", What: s.Key, Detail: why, At: *s.UpdatedAt, Key: &s.Key, AgentID: s.AgentID, Ran: true}, true
 }

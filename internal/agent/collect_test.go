@@ -1,23 +1,28 @@
 package agent
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/platform/clock"
+	"wardroom/internal/session"
+	"wardroom/internal/usage"
 )
 
 // TestGrouped checks that ten runs of one job do not push everything else off the page, and that no
 // active run is hidden.
 func TestGrouped(t *testing.T) {
 	t.Parallel()
-	all := []Session{{Key: "agent:cto:cron:J1:run:9", Active: true}, {Key: "agent:cto:subagent:x"}, {Key: "agent:cto:cron:j1:run:8"}}
-	for range 12 {
-		all = append(all, Session{Key: "agent:cto:cron:j1:run:x"})
+	all := []session.Session{{Key: "agent:cto:cron:J1:run:9", Active: true}}
+	for _, key := range slices.Concat(
+		[]string{"agent:cto:subagent:x", "agent:cto:cron:j1:run:8"}, slices.Repeat([]string{"agent:cto:cron:j1:run:x"}, 12),
+		[]string{"agent:cto:task:task-7", "agent:cto:task:TASK-7:x", "agent:cto:cron:j2", "agent:cto:main", "odd"},
+	) {
+		all = append(all, session.Session{Key: key})
 	}
-	all = append(all, Session{Key: "agent:cto:task:task-7"}, Session{Key: "agent:cto:task:TASK-7:x"}, Session{Key: "agent:cto:cron:j2"}, Session{Key: "agent:cto:main"}, Session{Key: "odd"})
 	type row struct {
 		Key     string
 		Earlier int
@@ -37,10 +42,14 @@ func TestGrouped(t *testing.T) {
 func TestCurrent(t *testing.T) {
 	t.Parallel()
 	at := func(minute int) *clock.Time { return clock.Ptr(time.Date(2026, 11, 20, 8, minute, 0, 0, time.UTC)) }
-	run := func(since *clock.Time) *Run { return &Run{Since: since} }
-	for want, sessions := range map[string][]Session{
-		"long":  {{Key: "agent:cto:subagent:x", Run: run(at(0))}, {Key: "unknown", Run: run(nil)}, {Key: "short", Run: run(at(5))}, {Key: "long", Run: run(at(1))}, {Key: "done"}},
-		"new":   {{Key: "new", Run: run(nil)}, {Key: "done"}},
+	run := func(key string, since *clock.Time) session.Session {
+		return session.Session{Key: key, Active: true, StartedAt: since}
+	}
+	for want, sessions := range map[string][]session.Session{
+		"long": {
+			run("agent:cto:subagent:x", at(0)), run("unknown", nil), run("short", at(5)), run("long", at(1)), {Key: "done"},
+		},
+		"new":   {run("new", nil), {Key: "done"}},
 		"later": {{Key: "later"}, {Key: "failed"}},
 		"":      nil,
 	} {
@@ -56,7 +65,8 @@ func TestCurrent(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	of := func(runs int64, failures ...Failure) Outcome {
-		return collection{spend: map[string]Spend{"cto": {Week: Spent{Runs: runs}}}, failures: map[string][]Failure{"cto": failures}}.outcome("cto")
+		spend := map[string]usage.Recent{"cto": {Last7Days: usage.Sums{Runs: runs}}}
+		return collection{spend: spend, failures: map[string][]Failure{"cto": failures}}.outcome("cto")
 	}
 	failed, missed := Failure{Ran: true}, Failure{}
 	if got := of(5, failed, missed); got != (Outcome{4, 1}) {

@@ -3,6 +3,11 @@ package agent
 import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/receipt"
+	"wardroom/internal/session"
+	"wardroom/internal/standup"
+	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 // Page describes one agent, with its current work, reports, costs and failures.
@@ -36,24 +41,13 @@ type Outcome struct {
 }
 
 // Verdicts counts what people decided about tasks that the agent had reported as done.
-type Verdicts struct {
-	Approved int64       `json:"approved" doc:"Number of approved tasks."`
-	SentBack int64       `json:"sent_back" doc:"How often a task was sent back."`
-	CostUSD  *money.Nano `json:"cost_per_approved_usd" doc:"Average cost of an approved task, including its attempts that were sent back; null if unknown."`
-	Complete bool        `json:"cost_complete" doc:"Whether the cost of every approved task is completely known."`
-}
+type Verdicts receipt.Record
 
 // Upcoming is the next run of a scheduled job.
 type Upcoming struct {
 	JobID string     `json:"job_id"`
 	Name  string     `json:"name" doc:"Untrusted."`
 	At    clock.Time `json:"at"`
-}
-
-// Job is a scheduled job of the runtime.
-type Job struct {
-	ID, AgentID, Name string
-	Next              *clock.Time // nil if no run is expected
 }
 
 // Run is a run in progress.
@@ -80,18 +74,31 @@ type Session struct {
 	Earlier     int         `json:"earlier" doc:"The number of other finished sessions of its job or task, which are not in the list."`
 }
 
+// newSession returns the summary of a session, without its title.
+func newSession(s session.Session) Session {
+	out := Session{
+		AgentID: s.AgentID, Key: s.Key, Label: s.Label, Status: s.Status, Active: s.Active, UpdatedAt: s.UpdatedAt,
+		LastMessage: s.LastMessage, LastBy: s.LastBy, CostUSD: s.CostUSD,
+	}
+	if s.Active {
+		out.Run = &Run{RunID: s.ActiveRunID, Since: s.StartedAt, Stalled: s.Stalled, SilentSince: s.SilentSince}
+	}
+	return out
+}
+
 // Load counts the open tasks of an agent.
 type Load struct {
 	Open    Counts `json:"open" doc:"Number of open tasks by column."`
 	Blocked int64  `json:"blocked" doc:"Number of blocked open tasks."`
 }
 
-// Started is a task in progress.
-type Started struct {
-	Key     string `json:"key"`
-	Title   string `json:"title" doc:"Untrusted: agents can write it."`
-	Blocked bool   `json:"blocked"`
+func newLoad(w task.Workload) Load {
+	open := Counts{w.Open[task.Backlog], w.Open[task.Todo], w.Open[task.InProgress], w.Open[task.Review]}
+	return Load{Open: open, Blocked: w.Blocked}
 }
+
+// Started is a task in progress.
+type Started task.Brief
 
 // Desk summarizes the tasks of an agent.
 type Desk struct {
@@ -119,6 +126,17 @@ type Task struct {
 	UpdatedAt clock.Time `json:"updated_at"`
 }
 
+func newTask(t task.Task) Task {
+	out := Task{
+		Key: t.Key, Title: t.Title, Status: string(t.Status), Blocked: t.Blocked != nil, Claimed: t.Claim != nil,
+		MovedAt: t.MovedAt, UpdatedAt: t.UpdatedAt,
+	}
+	if t.Dispatch != nil {
+		out.Dispatch = new(string(t.Dispatch.State))
+	}
+	return out
+}
+
 // Said is the agent's report in one standup. Its texts are untrusted.
 type Said struct {
 	StandupID string      `json:"standup_id"`
@@ -131,6 +149,13 @@ type Said struct {
 	At        *clock.Time `json:"at" doc:"When the agent answered, otherwise when it was asked."`
 }
 
+func newSaid(a standup.AgentAnswer) Said {
+	return Said{
+		StandupID: a.StandupID, Date: a.Date, Team: a.Team, Status: string(a.Status),
+		Yesterday: a.Yesterday, Today: a.Today, Blockers: a.Blockers, At: a.At,
+	}
+}
+
 // Spend is the recent usage of an agent. The longer periods include the shorter ones.
 type Spend struct {
 	Zone   string `json:"zone" example:"Europe/Berlin" doc:"The time zone of the days."`
@@ -141,6 +166,17 @@ type Spend struct {
 
 	Begins   *clock.Time `json:"ledger_begins_at" doc:"When usage tracking started. Earlier usage is unknown, even if a sum is 0."`
 	Followed *clock.Time `json:"followed_since" doc:"When Wardroom first connected to the runtime. Earlier usage may be incomplete."`
+}
+
+func newSpend(r usage.Recent) Spend {
+	out := Spend{
+		Zone: r.Zone, Today: newSpent(r.FromToday, r.Today), Week: newSpent(r.FromWeek, r.Last7Days),
+		Thirty: newSpent(r.FromMonth, r.LastThirtyDays), Begins: r.Begins, Followed: r.Since,
+	}
+	for _, d := range r.Days {
+		out.Days = append(out.Days, Day{Day: d.Day, Runs: d.Runs, Unpriced: d.Unpriced, CostUSD: d.CostUSD})
+	}
+	return out
 }
 
 // Day is the cost of an agent on one day.
@@ -158,6 +194,10 @@ type Spent struct {
 	Unpriced int64       `json:"unpriced_runs" doc:"Number of runs with an unknown cost. cost_usd does not include them."`
 	Tokens   int64       `json:"tokens" doc:"Total of all token classes."`
 	CostUSD  *money.Nano `json:"cost_usd" doc:"Null if no run has a known price; 0 only if the cost is 0."`
+}
+
+func newSpent(from clock.Time, s usage.Sums) Spent {
+	return Spent{From: from, Runs: s.Runs, Unpriced: s.Unpriced, Tokens: s.Tokens.Sum(), CostUSD: s.CostUSD}
 }
 
 // Failure describes a failed dispatch, standup report, scheduled job or session of an agent.

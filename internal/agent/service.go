@@ -9,9 +9,18 @@ import (
 	"sync"
 	"time"
 
+	"wardroom/internal/account"
+	"wardroom/internal/dispatch"
 	"wardroom/internal/gateway"
+	"wardroom/internal/hold"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/receipt"
+	"wardroom/internal/schedule"
+	"wardroom/internal/session"
+	"wardroom/internal/standup"
+	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 // Runtime is the part of the gateway client that this package uses.
@@ -23,29 +32,22 @@ type Runtime interface {
 	Watch(ctx context.Context, tell func(gateway.Status))
 }
 
-// Service lists the agents, with their presence and details.
+// Service lists the agents, with their presence and details. It needs all of its fields.
 type Service struct {
 	DB      *db.DB
 	Log     *slog.Logger
 	Runtime Runtime
-	// Members lists the agents that have an active account.
-	Members func(ctx context.Context) ([]Member, error)
-	// Activities returns the activity of each agent that has sessions, as read at the time asOf. It
-	// fails while the runtime is unreachable.
-	Activities func(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error)
-	// Sessions returns an agent's latest sessions in the runtime, active ones first. It returns no
-	// more than the given number of sessions, and fails while the runtime is unreachable.
-	Sessions func(ctx context.Context, agentID string, most int) ([]Session, error)
-	// Overview returns, of all agents, the sessions with a run in progress, the session used last that
-	// is not of a sub-agent, and those whose last run has failed since the given time, active ones first. It fails while the
-	// runtime is unreachable.
-	Overview func(ctx context.Context, since time.Time) ([]Session, error)
-	Records  Records
-	// Holds returns the holds in force, by agent in lower case. It can be nil.
-	Holds func(ctx context.Context) (map[string]Hold, error)
-	// ToolUses returns when each agent last called the tools for agents. It can be nil.
-	ToolUses func(ctx context.Context) (map[string]*clock.Time, error)
-	Now      func() time.Time
+	Now     func() time.Time
+
+	Accounts  *account.Service
+	Holds     *hold.Service
+	Tasks     *task.Service
+	Usage     *usage.Service
+	Sessions  *session.Service
+	Schedules *schedule.Service
+	Receipts  *receipt.Service
+	Dispatch  *dispatch.Service
+	Standups  *standup.Service
 }
 
 // rosterInterval is how often Run stores the roster. After a failure, it waits at least
@@ -66,7 +68,7 @@ func (s *Service) Examine(ctx context.Context) (gateway.Examination, error) {
 // List returns all agents. While the runtime is unreachable, it uses the stored roster, so
 // that agents do not disappear.
 func (s *Service) List(ctx context.Context) ([]Agent, error) {
-	members, err := s.Members(ctx)
+	users, err := s.Accounts.AgentUsers(ctx, s.DB)
 	if err != nil {
 		return nil, err
 	}
@@ -79,23 +81,19 @@ func (s *Service) List(ctx context.Context) ([]Agent, error) {
 			return nil, err
 		}
 	}
-	holds := map[string]Hold{}
-	if s.Holds != nil {
-		if holds, err = s.Holds(ctx); err != nil {
-			return nil, err
-		}
+	holds, err := s.Holds.All(ctx)
+	if err != nil {
+		return nil, err
 	}
-	var used map[string]*clock.Time
-	if s.ToolUses != nil {
-		if used, err = s.ToolUses(ctx); err != nil {
-			return nil, err
-		}
+	used, err := s.Accounts.ToolUses(ctx, s.DB)
+	if err != nil {
+		return nil, err
 	}
-	agents, now := join(r, members), s.Now()
+	agents, now := join(r, users), s.Now()
 	for i := range agents {
 		agents[i].ToolsUsedAt = used[agents[i].AgentID]
 		if h, held := holds[strings.ToLower(agents[i].AgentID)]; held {
-			agents[i].Hold = &h
+			agents[i].Hold = newHold(h)
 		}
 		agents[i].Presence = e.presence(agents[i].AgentID, agents[i].Runtime, now)
 	}
@@ -115,7 +113,7 @@ func (s *Service) fetch(ctx context.Context) (roster, evidence) {
 		asked <- answer{agents, err}
 	}()
 	var e evidence
-	e.asOf, e.activities, e.err = s.Activities(ctx)
+	e.asOf, e.activities, e.err = s.Sessions.Activities(ctx)
 	a := <-asked
 	e.status = s.Runtime.Status()
 	if a.err != nil {

@@ -4,15 +4,13 @@ import (
 	"context"
 	"time"
 
-	"wardroom/internal/agent"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
-	"wardroom/internal/platform/clock"
 	"wardroom/internal/retention"
 )
 
-// Features do not import each other. The functions in this file connect what one
-// feature needs to what another one offers.
+// The functions in this file connect what one feature needs to what another one
+// offers, if the order of the features does not allow it to import that one.
 
 // currentStates returns the events that every new live stream receives first. The
 // only one is the state of the gateway connection.
@@ -35,27 +33,6 @@ func (a *App) publishGatewayState(ctx context.Context) {
 		}
 		a.Events.Publish(gatewayState(s))
 	})
-}
-
-// agentMembers returns all agent users in the form that the agent service uses.
-func (a *App) agentMembers(ctx context.Context) ([]agent.Member, error) {
-	users, err := a.Accounts.AgentUsers(ctx, a.DB)
-	members := make([]agent.Member, len(users))
-	for i, u := range users {
-		members[i] = agent.Member(u)
-	}
-	return members, err
-}
-
-// agentActivities returns the current activity of each agent, derived from the
-// agent's sessions.
-func (a *App) agentActivities(ctx context.Context) (asOf clock.Time, byAgent map[string]agent.Activity, err error) {
-	asOf, seen, err := a.Sessions.Activities(ctx)
-	byAgent = make(map[string]agent.Activity, len(seen))
-	for id, s := range seen {
-		byAgent[id] = agent.Activity{Active: s.Active, Session: s.Key, Since: s.Since, Stalled: s.Stalled, Silent: s.Silent}
-	}
-	return asOf, byAgent, err
 }
 
 // policies returns the retention policies.

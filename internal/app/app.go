@@ -237,12 +237,14 @@ func (a *App) wireRuntime() {
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout,
 		Lists: &a.Mirror.Sessions, Events: a.Events, Tasks: a.Tasks,
 	}
-	a.wireSessions()
+	a.Sessions = &session.Service{
+		DB: a.DB, Runtime: a.Gateway, Controls: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout, StalledAfter: cfg.StalledAfter,
+		Lists: &a.Mirror.Sessions, Events: a.Events, Inbox: a.Inbox, Usage: a.Usage, Holds: a.Holds,
+	}
 	a.Usage.Changed, a.Usage.Read = a.Sessions.LedgerGrown, a.Sessions.WatchLoops
 	a.Archive = &archive.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Lists: &a.Mirror.Sessions,
 	}
-	a.wireAgents()
 	a.wireSchedules()
 	a.wireApprovals()
 	a.wireTrouble()
@@ -265,6 +267,11 @@ func (a *App) wireRuntime() {
 	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
 	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.wireLimits()
+	a.Agents = &agent.Service{
+		DB: a.DB, Log: a.log, Runtime: a.Gateway, Now: now,
+		Accounts: a.Accounts, Holds: a.Holds, Tasks: a.Tasks, Usage: a.Usage, Sessions: a.Sessions, Schedules: a.Schedules,
+		Receipts: a.Receipts, Dispatch: a.Dispatch, Standups: a.Standups,
+	}
 }
 
 // plan registers the timers of the main queue. The names of the timers are keys in

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 
-	"wardroom/internal/agent"
 	"wardroom/internal/hold"
 )
 
@@ -24,14 +23,4 @@ func (a *App) wireHolds() {
 		Settings: a.Settings, Lists: &a.Mirror.Sessions,
 	}
 	maps.Copy(a.HoldQueue.Kinds, a.Holds.Kinds())
-}
-
-// agentHolds returns the holds in force as the agents show them.
-func (a *App) agentHolds(ctx context.Context) (map[string]agent.Hold, error) {
-	holds, err := a.Holds.All(ctx)
-	out := make(map[string]agent.Hold, len(holds))
-	for id, h := range holds {
-		out[id] = agent.Hold{Reason: h.Reason, By: h.By, Since: h.Since, State: string(h.State), Runtime: string(h.Runtime), Detail: h.Detail}
-	}
-	return out, err
 }

@@ -177,7 +177,7 @@ func findWork(ctx context.Context, q db.Queryer, r row) (w work, err error) {
 type Record struct {
 	Approved int64       `json:"approved" doc:"Number of approved tasks."`
 	SentBack int64       `json:"sent_back" doc:"How often a task was sent back."`
-	CostUSD  *money.Nano `json:"cost_per_approved_usd" doc:"Average cost of an approved task, including attempts that were sent back; null if unknown."`
+	CostUSD  *money.Nano `json:"cost_per_approved_usd" doc:"Average cost of an approved task, including its attempts that were sent back; null if unknown."`
 	Complete bool        `json:"cost_complete" doc:"Whether the cost of every approved task is completely known."`
 }
 

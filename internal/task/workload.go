@@ -53,8 +53,9 @@ func (s *Service) Workloads(ctx context.Context, agentIDs []string) (map[string]
 
 // Brief names a task.
 type Brief struct {
-	Key, Title string
-	Blocked    bool
+	Key     string `json:"key"`
+	Title   string `json:"title" doc:"Untrusted: agents can write it."`
+	Blocked bool   `json:"blocked"`
 }
 
 // InProgress returns each agent's tasks in progress, most recently changed first. It returns at most

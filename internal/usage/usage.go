@@ -53,7 +53,8 @@ func (t Tokens) plus(o Tokens) Tokens {
 	return Tokens{t.Input + o.Input, t.Output + o.Output, t.CacheRead + o.CacheRead, t.CacheWrite + o.CacheWrite, t.Other + o.Other}
 }
 
-func (t Tokens) sum() int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite + t.Other }
+// Sum returns the number of all tokens.
+func (t Tokens) Sum() int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite + t.Other }
 
 func (t Tokens) minus(o Tokens) Tokens {
 	return Tokens{t.Input - o.Input, t.Output - o.Output, t.CacheRead - o.CacheRead, t.CacheWrite - o.CacheWrite, t.Other - o.Other}
@@ -85,7 +86,7 @@ type Run struct {
 // tokens returns the number of tokens in all parts.
 func tokens(parts []Part) (n int64) {
 	for _, p := range parts {
-		n += p.Tokens.sum()
+		n += p.Tokens.Sum()
 	}
 	return n
 }
