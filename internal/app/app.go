@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"reflect"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -224,7 +225,22 @@ func (a *App) wire() error {
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 	}
 	a.wireRuntime()
+	if err := checkFields(a.Agents); err != nil {
+		return err
+	}
 	return a.plan()
+}
+
+// checkFields returns an error unless every exported field of a service is set. A service that was created before one
+// that it uses would otherwise fail only when it is called.
+func checkFields(service any) error {
+	v := reflect.ValueOf(service).Elem()
+	for f, value := range v.Fields() {
+		if f.IsExported() && value.IsZero() {
+			return fmt.Errorf("%s has no %s", v.Type(), f.Name)
+		}
+	}
+	return nil
 }
 
 // wireRuntime creates the services that use the agent runtime.

@@ -49,3 +49,18 @@ func TestGatewaySettingsReachTheClient(t *testing.T) {
 		t.Error("InsecureTLS is not passed on")
 	}
 }
+
+// A service that lacks another one must stop the start, because it would fail only when it is called.
+func TestCheckFields(t *testing.T) {
+	type service struct {
+		Log   *slog.Logger
+		Now   func() time.Time
+		calls int
+	}
+	if err := checkFields(&service{Log: slog.Default()}); err == nil || err.Error() != "app.service has no Now" {
+		t.Errorf("without Now: %v", err)
+	}
+	if err := checkFields(&service{Log: slog.Default(), Now: time.Now}); err != nil {
+		t.Errorf("with all exported fields: %v", err)
+	}
+}
