@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/hold"
+	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -166,7 +167,8 @@ func newService(t *testing.T, d *db.DB, r *team, now func() time.Time) *Service 
 		DB: d, Log: slog.New(slog.DiscardHandler), Runtime: r, Now: now,
 		Accounts: &account.Service{DB: d, Now: now, Cost: bcrypt.MinCost}, Holds: &hold.Service{DB: d, Now: now},
 		Sessions: &session.Service{
-			Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Minute, Events: &event.Service{},
+			Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: time.Minute,
+			Events: &event.Service{}, Lists: &mirror.Sessions{},
 		},
 	}
 	var following sync.WaitGroup

@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	}),
 
 	"account":   feature("account"),
-	"agent":     feature("agent", "gateway"),
+	"agent":     feature("agent", "gateway", "mirror"), // only its tests import mirror
 	"approval":  feature("approval", "gateway", "mirror"),
 	"archive":   feature("archive", "gateway", "mirror", "transcript"),
 	"dispatch":  feature("dispatch", "ask", "gateway"),
