@@ -4,6 +4,7 @@ package realgateway
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,25 +43,33 @@ func (j *journey) agreeOnCost(t *testing.T, key string) {
 	ended := time.Now()
 	at := strings.ToLower(got.Dispatch.SessionKey)
 	of := &trial{journey: j, op: j.administrator(t)}
+	after := map[string]time.Duration{} // since the end, until each had the gateway's cost
 	WaitFor(t, time.Minute, "the same cost everywhere", func() bool {
 		_, by, fresh := of.gatewayTotals(t)
 		theirs := by[at]
-		same := func(cost *string) bool { return cost != nil && near((sums{CostUSD: cost}).cost(), theirs.Cost) }
-		if !fresh || theirs.Cost == 0 || !same(j.handed(t, key).CostUSD) {
+		if !fresh || theirs.Cost == 0 {
 			return false
 		}
-		var run session
-		if res := j.owner.Get(t, sessionPath(at)); res.Status != http.StatusOK {
-			return false
-		} else if res.Into(t, http.StatusOK, &run); !same(run.CostUSD) {
-			return false
-		}
-		for _, g := range of.report(t, "group=session").Groups {
-			if g.Key != nil && *g.Key == at {
-				return g.Tokens == theirs.Burnt && near(g.cost(), theirs.Cost) && g.Corrections == 0
+		same := func(where string, cost *string) {
+			if cost == nil || !near((sums{CostUSD: cost}).cost(), theirs.Cost) {
+				delete(after, where)
+			} else if after[where] == 0 {
+				after[where] = time.Since(ended).Round(time.Millisecond)
 			}
 		}
-		return false
+		same("the gateway", new(strconv.FormatFloat(theirs.Cost, 'f', 9, 64)))
+		same("the task", j.handed(t, key).CostUSD)
+		var run session
+		if res := j.owner.Get(t, sessionPath(at)); res.Status == http.StatusOK {
+			res.Into(t, http.StatusOK, &run)
+		}
+		same("the session", run.CostUSD)
+		for _, g := range of.report(t, "group=session").Groups {
+			if g.Key != nil && *g.Key == at && g.Tokens == theirs.Burnt && g.Corrections == 0 {
+				same("Spend", g.CostUSD)
+			}
+		}
+		return len(after) == 4
 	})
-	t.Logf("%s costs $%s everywhere %s after its end", key, *j.handed(t, key).CostUSD, time.Since(ended).Round(time.Millisecond))
+	t.Logf("%s costs $%s everywhere: %v", key, *j.handed(t, key).CostUSD, after)
 }
