@@ -3,8 +3,8 @@
 package realgateway
 
 import (
+	"math/big"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,36 +40,42 @@ func (j *journey) agreeOnCost(t *testing.T, key string) {
 	if got.Dispatch.State != "ended" {
 		t.Fatalf("%s: %+v %+v", key, got.Dispatch, got.Dispatch.Error)
 	}
-	ended := time.Now()
-	at := strings.ToLower(got.Dispatch.SessionKey)
 	of := &trial{journey: j, op: j.administrator(t)}
-	after := map[string]time.Duration{} // since the end, until each had the gateway's cost
+	at := strings.ToLower(got.Dispatch.SessionKey)
+	ended := time.Now()
+	costs := map[string]*big.Rat{}      // by place
+	since := map[string]time.Duration{} // by place: how long after the end it got this cost
+	saw := func(place string, cost *big.Rat) {
+		if was := costs[place]; was == nil || was.Cmp(cost) != 0 {
+			costs[place], since[place] = cost, time.Since(ended).Round(time.Millisecond)
+		}
+	}
+	// The gateway counts a run anew only from time to time. Until then it has no cost, or only a part.
 	WaitFor(t, time.Minute, "the same cost everywhere", func() bool {
-		_, by, fresh := of.gatewayTotals(t)
-		theirs := by[at]
-		if !fresh || theirs.Cost == 0 {
-			return false
-		}
-		same := func(where string, cost *string) {
-			if cost == nil || !near((sums{CostUSD: cost}).cost(), theirs.Cost) {
-				delete(after, where)
-			} else if after[where] == 0 {
-				after[where] = time.Since(ended).Round(time.Millisecond)
-			}
-		}
-		same("the gateway", new(strconv.FormatFloat(theirs.Cost, 'f', 9, 64)))
-		same("the task", j.handed(t, key).CostUSD)
+		saw("task", sums{CostUSD: j.handed(t, key).CostUSD}.cost())
 		var run session
 		if res := j.owner.Get(t, sessionPath(at)); res.Status == http.StatusOK {
 			res.Into(t, http.StatusOK, &run)
+			saw("session", sums{CostUSD: run.CostUSD}.cost())
 		}
-		same("the session", run.CostUSD)
+		_, by, fresh := of.gatewayTotals(t)
+		theirs := by[at]
+		if fresh {
+			saw("gateway", new(big.Rat).SetFloat64(theirs.Cost))
+		}
+		counted := false
 		for _, g := range of.report(t, "group=session").Groups {
-			if g.Key != nil && *g.Key == at && g.Tokens == theirs.Burnt && g.Corrections == 0 {
-				same("Spend", g.CostUSD)
+			if g.Key != nil && *g.Key == at {
+				saw("Spend", g.cost())
+				counted = g.Tokens == theirs.Burnt && g.Corrections == 0
 			}
 		}
-		return len(after) == 4
+		for _, cost := range costs {
+			if !near(cost, theirs.Cost) {
+				return false
+			}
+		}
+		return counted && theirs.Cost > 0 && len(costs) == 4
 	})
-	t.Logf("%s costs $%s everywhere: %v", key, *j.handed(t, key).CostUSD, after)
+	t.Logf("%s costs $%s everywhere, since the end of its run: %v", key, costs["task"].FloatString(7), since)
 }
