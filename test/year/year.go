@@ -182,21 +182,27 @@ type writer struct {
 	engine db.Engine
 }
 
+// batch is how many rows are inserted at once. On PostgreSQL, a statement must end within 20 s.
+const batch = 100_000
+
 // fill inserts the rows whose number i satisfies from <= i < to, oldest first.
 func (w writer) fill(ctx context.Context, tx *db.Tx, t table, from, to int) error {
-	if from >= to {
-		return nil
-	}
 	names, values := make([]string, len(t.columns)), make([]string, len(t.columns))
 	for i, c := range t.columns {
 		names[i], values[i] = c.name, c.value
 	}
-	series := fmt.Sprintf(`(WITH RECURSIVE series (i) AS (SELECT %d UNION ALL SELECT i - 1 FROM series WHERE i > %d) SELECT i FROM series) AS s`, to-1, from)
-	if w.engine == db.Postgres {
-		series = fmt.Sprintf(`GENERATE_SERIES(CAST(%d AS BIGINT), %d, -1) AS s (i)`, to-1, from)
+	into := `INSERT INTO ` + t.name + ` (` + strings.Join(names, ", ") + `) SELECT ` + strings.Join(values, ", ") + ` FROM `
+	for last := to - 1; last >= from; last -= batch {
+		first := max(from, last-batch+1)
+		series := fmt.Sprintf(`(WITH RECURSIVE series (i) AS (SELECT %d UNION ALL SELECT i - 1 FROM series WHERE i > %d) SELECT i FROM series) AS s`, last, first)
+		if w.engine == db.Postgres {
+			series = fmt.Sprintf(`GENERATE_SERIES(CAST(%d AS BIGINT), %d, -1) AS s (i)`, last, first)
+		}
+		if _, err := tx.Exec(ctx, into+series); err != nil {
+			return err
+		}
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO `+t.name+` (`+strings.Join(names, ", ")+`) SELECT `+strings.Join(values, ", ")+` FROM `+series)
-	return err
+	return nil
 }
 
 const secondsOfYear = 365 * 24 * 60 * 60
