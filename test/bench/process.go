@@ -48,6 +48,23 @@ func start(ctx context.Context, log, address string, env []string, name string, 
 	return nil, fmt.Errorf("%s %v does not answer:\n%s", name, args, text)
 }
 
+// rests waits until the server has used almost no CPU time for 10 s. After a migration, a service writes indexes in the
+// background first.
+func (p *process) rests(ctx context.Context) error {
+	for before := time.Duration(-time.Hour); ; {
+		used := cpu(p.cmd.Process.Pid)
+		if used-before < 200*time.Millisecond {
+			return nil
+		}
+		before = used
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Second):
+		}
+	}
+}
+
 // end interrupts the server, as an operator would, and waits until it has stopped.
 func (p *process) end() {
 	_ = p.cmd.Process.Signal(os.Interrupt)

@@ -169,6 +169,11 @@ func startYear(ctx context.Context, out io.Writer, e engine, dir, name, binary s
 	if s.service, err = start(ctx, filepath.Join(s.dir, "service.log"), address, env, binary, "serve"); err != nil {
 		return nil, err
 	}
+	began = time.Now()
+	if err := s.service.rests(ctx); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(out, "%s, %s: worked in the background for %.0f s\n", e.name(), name, time.Since(began).Seconds())
 	s.token, err = login(ctx, address, year.Admin)
 	return s, err
 }
