@@ -53,9 +53,9 @@ func TestGatewaySettingsReachTheClient(t *testing.T) {
 // A service that lacks another one must stop the start, because it would fail only when it is called.
 func TestCheckFields(t *testing.T) {
 	type service struct {
-		Log   *slog.Logger
-		Now   func() time.Time
-		calls int
+		Log *slog.Logger
+		Now func() time.Time
+		_   int // not exported, so it need not be set
 	}
 	if err := checkFields(&service{Log: slog.Default()}); err == nil || err.Error() != "app.service has no Now" {
 		t.Errorf("without Now: %v", err)

@@ -42,14 +42,15 @@ func (s *Service) decisions(ctx context.Context, row Standup) ([]Decision, error
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Decision, len(decided))
-	for i, d := range decided {
-		list[i] = Decision{
-			Task: &d.Key, Title: d.Title, Text: d.Text, Unblock: d.Unblock, By: d.By, At: clock.At(d.At), Agents: []string{},
+	list := make([]Decision, 0, len(decided))
+	for _, t := range decided {
+		d := Decision{
+			Task: &t.Key, Title: t.Title, Text: t.Text, Unblock: t.Unblock, By: t.By, At: clock.At(t.At), Agents: []string{},
 		}
-		if d.AgentID != "" {
-			list[i].Agents = []string{d.AgentID}
+		if t.AgentID != "" {
+			d.Agents = append(d.Agents, t.AgentID)
 		}
+		list = append(list, d)
 	}
 	answers, err := s.answers(ctx, row, since)
 	if err != nil {

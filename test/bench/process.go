@@ -51,7 +51,7 @@ func start(ctx context.Context, log, address string, env []string, name string, 
 // rests waits until the server has used almost no CPU time for 10 s. After a migration, a service writes indexes in the
 // background first.
 func (p *process) rests(ctx context.Context) error {
-	for before := time.Duration(-time.Hour); ; {
+	for before := -time.Hour; ; {
 		used := cpu(p.cmd.Process.Pid)
 		if used-before < 200*time.Millisecond {
 			return nil
