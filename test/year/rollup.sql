@@ -8,9 +8,7 @@ INSERT INTO usage_rollup (dimension, span, start, name, runs, unpriced, correcti
 			ELSE '' END AS value,
 		SUM(runs), SUM(unpriced), SUM(1 - runs), COUNT(cost_nano), SUM(input), SUM(output), SUM(cache_read), SUM(cache_write), SUM(other),
 		COALESCE(SUM(cost_nano), 0), SUM(CASE WHEN price = 'estimated' THEN COALESCE(cost_nano, 0) ELSE 0 END), SUM(calls), SUM(took)
-	FROM usage_ledger CROSS JOIN (
-		SELECT '' AS dimension UNION ALL SELECT 'agent' UNION ALL SELECT 'model' UNION ALL SELECT 'source' UNION ALL SELECT 'session'
-		UNION ALL SELECT 'job' UNION ALL SELECT 'task' UNION ALL SELECT 'standup') d
+	FROM usage_ledger CROSS JOIN (SELECT CAST(? AS TEXT) AS dimension) d
 	GROUP BY 1, 2, 3, 4;
 
 INSERT INTO usage_rollup (dimension, span, start, name, runs, unpriced, corrections, priced, input, output, cache_read, cache_write, other, cost, estimated, calls, took)

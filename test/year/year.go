@@ -100,8 +100,17 @@ func (p Plan) Grow(ctx context.Context, d *db.DB, have, want Size) error {
 // RollUp computes the table usage_rollup anew from the usage ledger.
 func RollUp(ctx context.Context, tx *db.Tx) error {
 	for query := range strings.SplitSeq(rollUp, ";") {
-		if _, err := tx.Exec(ctx, query); err != nil {
-			return err
+		if !strings.Contains(query, "?") {
+			if _, err := tx.Exec(ctx, query); err != nil {
+				return err
+			}
+			continue
+		}
+		// One dimension at a time, because a statement must end within 20 s on PostgreSQL.
+		for _, dimension := range []string{"", "agent", "model", "source", "session", "job", "task", "standup"} {
+			if _, err := tx.Exec(ctx, query, dimension); err != nil {
+				return fmt.Errorf("dimension %q: %w", dimension, err)
+			}
 		}
 	}
 	return nil
