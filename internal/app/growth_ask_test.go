@@ -156,7 +156,8 @@ func given(d *document, name string, s *schema) (values []string) {
 		"q": {"report 77", "nowhere"}, "tag": {"tag-7", "none-has-it"}, "project": {"P7", "none"}, "parent": {year.TaskKey(4), "none"}, "depends_on": {year.TaskKey(4)},
 		"subject_id": {year.TaskID(7), "nothing"}, "kind": {"task.created", "task.*"}, "team": {"executive", "team-7"}, "agent_id": {"cto"},
 		"from": {daysAgo(30), daysAgo(350)}, "to": {daysAgo(0), daysAgo(349)}, "status": {"done"}, "limit": {"7"}, "total": {"true"},
-		"last_event_id": {fmt.Sprint(year.EventID(10))}, "zone": {"Europe/Berlin"}, "tz": {"Europe/Berlin"}, "expr": {"0 9 * * 1-5"}, "active": {"true"}, "summary": {"true"}, "bars": {"true"}, "compare": {"true"}, "holder": {"me", "any", "none"}, "last_known": {"true"}, "session": {"agent:cto:main"}, "session_key": {"agent:cto:main"}, "task": {year.TaskKey(7)},
+		"last_event_id": {fmt.Sprint(year.EventID(10))}, "zone": {"Europe/Berlin"}, "tz": {"Europe/Berlin"}, "expr": {"0 9 * * 1-5"}, "active": {"true"}, "summary": {"true"}, "bars": {"true"}, "compare": {"true"}, "holder": {"me", "any", "none"}, "last_known": {"true"},
+		"session": {"agent:cto:main"}, "session_key": {"agent:cto:main"}, "key": {"agent:cto:main", "agent:a:77"}, "task": {year.TaskKey(7)}, "needs_me": {"true"}, "bom": {"true"},
 	}[name]
 }
 

@@ -34,8 +34,9 @@ func Purge(ctx context.Context, d *db.DB, now time.Time) error {
 		var n int64
 		err := d.Tx(ctx, func(tx *db.Tx) (err error) {
 			n, err = tx.Exec(ctx, `
-				DELETE FROM idempotency_keys WHERE name IN
-					(SELECT name FROM idempotency_keys WHERE at <= ? OR at >= ? ORDER BY at LIMIT ?)`, now.Add(-Life), now.Add(Life), batch)
+				DELETE FROM idempotency_keys WHERE name IN (SELECT name FROM (
+					SELECT name FROM idempotency_keys WHERE at <= ? UNION ALL
+					SELECT name FROM idempotency_keys WHERE at >= ?) AS expired LIMIT ?)`, now.Add(-Life), now.Add(Life), batch)
 			return err
 		})
 		if err != nil {
