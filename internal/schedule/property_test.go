@@ -41,22 +41,26 @@ func drawWorld(t *rapid.T) world {
 		w.down = append(w.down, [2]time.Time{from, from.Add(time.Duration(rapid.IntRange(1, 600).Draw(t, "down for")) * time.Minute)})
 	}
 	p, _ := planOf(w.job)
-	failed := false
+	failures := 0 // in a row
+	pauses := []time.Duration{0, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}
 	for due := range p.times.Between(w.from, w.to) {
 		began := due.Add(time.Duration(rapid.IntRange(0, 180).Draw(t, "delay")) * time.Second)
 		fate := rapid.SampledFrom([]string{"ok", "ok", "ok", "error", "never", "skipped"}).Draw(t, "fate")
-		if failed && fate == "never" {
-			fate = "ok" // failures cause a backoff, which is not tested here
+		if failures > 0 && fate == "never" {
+			fate = "ok"
 		}
 		if fate == "never" || !w.up(began) {
-			w.truth[due], failed = Missed, false
-			if len(w.runs) > 0 && w.runs[len(w.runs)-1].Status == "error" && due.Before(w.runs[len(w.runs)-1].EndedAt.Add(30*time.Second)) {
-				w.truth[due] = Skipped
+			w.truth[due] = Missed
+			if n := len(w.runs); n > 0 && due.Before(w.runs[n-1].EndedAt.Add(pauses[min(failures, len(pauses)-1)])) {
+				w.truth[due] = Skipped // that run is in progress, or the runtime backs off after it
 			}
 			continue
 		}
 		r := Run{JobID: "j", StartedAt: clock.At(began), EndedAt: clock.At(began.Add(time.Duration(rapid.IntRange(0, 15*60).Draw(t, "took")) * time.Second)), Status: fate}
-		w.runs, failed = append(w.runs, r), fate == "error"
+		w.runs, failures = append(w.runs, r), failures+1
+		if fate != "error" {
+			failures = 0
+		}
 		switch {
 		case fate == "skipped":
 			w.truth[due] = Skipped
