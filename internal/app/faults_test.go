@@ -86,15 +86,15 @@ func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	var all sync.WaitGroup
 	for _, b := range breakages() {
 		if b.alone {
 			continue
 		}
-		// The trials mostly wait, so more of them can run than there are processors.
-		all.Go(func() { t.Run(b.name, func(t *testing.T) { b.run(t) }) })
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			b.run(t)
+		})
 	}
-	all.Wait()
 }
 
 // Like TestFaults, for trials that measure memory and therefore run alone.

@@ -50,8 +50,14 @@ func (c caller) open() meeting {
 // hold runs a standup and waits for its end.
 func (c caller) hold(id string) meeting {
 	c.house.t.Helper()
-	a := c.send(http.MethodPost, "/api/v1/standups/"+id+"/run", nil, "Prefer", "wait=50").want(http.StatusOK)
-	return decode[meeting](a)
+	m := decode[meeting](c.send(http.MethodPost, "/api/v1/standups/"+id+"/run", nil, "Prefer", "wait=50"))
+	waitAtMost(c.house.t, 5*time.Minute, "the end of the standup", func() bool { // on a busy machine
+		if m.Status == "running" {
+			m = decode[meeting](c.get("/api/v1/standups/" + id).want(http.StatusOK))
+		}
+		return m.Status != "running"
+	})
+	return m
 }
 
 // wantFailed checks that a failed standup has the reason in its error and in the

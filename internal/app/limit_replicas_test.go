@@ -41,13 +41,15 @@ func TestLimitCrossedTogether(t *testing.T) {
 			for i := range failed {
 				all.Go(func() {
 					a, id := replicas[i%len(replicas)], fmt.Sprintf("together-%d-%d", round, i)
-					failed[i] = a.DB.Tx(ctx, func(tx *db.Tx) error {
-						_, err := a.Usage.Note(ctx, tx, usage.Run{
-							RunID: id, AgentID: "cto", SessionKey: "agent:cto:" + id, StartedAt: now, EndedAt: time.Now(),
-							Parts: []usage.Part{{Provider: "p", Model: "m", Tokens: usage.Tokens{Input: 1000}, Cost: cents(5), Calls: 2, Took: 3 * time.Minute}},
+					for again := true; again; _, again = db.Unavailable(failed[i]) { // the database may be busy
+						failed[i] = a.DB.Tx(ctx, func(tx *db.Tx) error {
+							_, err := a.Usage.Note(ctx, tx, usage.Run{
+								RunID: id, AgentID: "cto", SessionKey: "agent:cto:" + id, StartedAt: now, EndedAt: time.Now(),
+								Parts: []usage.Part{{Provider: "p", Model: "m", Tokens: usage.Tokens{Input: 1000}, Cost: cents(5), Calls: 2, Took: 3 * time.Minute}},
+							})
+							return err
 						})
-						return err
-					})
+					}
 				})
 			}
 			all.Wait()

@@ -108,7 +108,7 @@ func userDeeds() map[string][]deed {
 	return map[string][]deed{
 		"GET" + user: {{"read", nil, "200", nil}},
 		"PATCH" + user: {
-			{"rename", say("name", "Another"), "200", owners},
+			{"rename", func(o object) any { return map[string]string{"name": "Another " + o.id} }, "200", owners},
 			{"take over", sure("password", password), "200", and(map[string]string{"their own": "403 own_password", "the owner's as owner": "403 own_password"})},
 			{"take the mail", func(o object) any {
 				return map[string]string{"email": o.id + "@example.org", "current_password": password}

@@ -154,8 +154,8 @@ func TestUsageEqualsTheRuntimes(t *testing.T) {
 			}
 			owner = owner.at(s)
 		}
-		id := decode[standup.Standup](owner.post("/api/v1/standups", nil)).ID
-		owner.send(http.MethodPost, "/api/v1/standups/"+id+"/run", nil, "Prefer", "wait=30").want(http.StatusOK)
+		id := owner.open().ID
+		owner.hold(id)
 		s.settled()
 		waitFor(t, "no open runs", func() bool {
 			return len(decode[usage.Going](owner.get("/api/v1/usage/going").want(http.StatusOK)).Runs) == 0

@@ -225,6 +225,7 @@ func TestRunawayReport(t *testing.T) {
 		t.Skip("takes 10 s")
 	}
 	o := newOffice(t, dbtest.New(t))
+	o.Deadline = 10 * time.Minute
 	o.runtime.Answer("cto", func(demo.Question) string {
 		var yesterday, blockers strings.Builder
 		for i := range 5000 {

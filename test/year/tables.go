@@ -71,7 +71,7 @@ func (w writer) tables() []table {
 		)},
 		{"job_steps", others, columns("job_id", `'job-' || i`, "name", `'step'`, "result", `'{}'`, "done_at", w.at(old))},
 		{"idempotency_keys", others, columns("name", `'name-' || i`, "digest", `'d'`, "made", `'m'`, "at", today)},
-		{"login_failures", others, columns("subject", `'subject-' || i`, "failures", `1`, "last_at", today)},
+		{"login_failures", others, columns("subject", `'subject-' || i`, "failures", `1`, "last_at", w.at(`i % 60`))},
 		{"schedule_runs", others, columns(
 			"job_id", `'cron-' || (i % 100)`, "started_at", w.at(old), "ended_at", w.at(old), "run_id", `'cron-run-' || i`, "session_key", `''`,
 			"status", pick("i", `'ok'`, `'ok'`, `'ok'`, `'error'`), "error", `''`, "summary", `''`, "manual", `FALSE`,
