@@ -279,7 +279,7 @@ func (a *App) wireRuntime() {
 		Timetable: a.Gateway, URL: a.agentURL,
 		StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
-	a.Tasks.EndBlockers = a.Standups.EndDecidedBlockers
+	a.Tasks.EndBlockers, a.Schedules.StartsStandup = a.Standups.EndDecidedBlockers, a.Standups.StartsStandup
 	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
 	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.wireLimits()
@@ -307,7 +307,7 @@ func (a *App) plan() error {
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.EndClearedBlockers},
 		{Name: "settle items of tasks that are done", Every: 10 * time.Second, Do: a.Dispatch.ResolveStale},
-		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
+		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.CheckMissed},
 		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
 		{Name: "notice tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},
 		{Name: "make receipts of tasks", Every: 5 * time.Second, Do: a.Receipts.Refresh},

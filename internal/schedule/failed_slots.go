@@ -2,8 +2,10 @@ package schedule
 
 import (
 	"context"
+	"strings"
 	"time"
 
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
@@ -44,4 +46,32 @@ func (s *Service) Outlines(ctx context.Context) ([]Outline, error) {
 		}
 	}
 	return all, err
+}
+
+// Stored returns the jobs whose names begin with a prefix as Wardroom last read them, and when that was. The time is
+// zero if they have never been read.
+func (s *Service) Stored(ctx context.Context, q db.Queryer, prefix string) ([]Job, time.Time, error) {
+	known, err := s.reading(ctx, q)
+	if err != nil {
+		return nil, known.to, err
+	}
+	all, err := presentJobs(ctx, q)
+	var jobs []Job
+	for _, w := range all {
+		if strings.HasPrefix(w.job.Name, prefix) {
+			jobs = append(jobs, s.api(w, Known{AsOf: clock.At(known.to)}))
+		}
+	}
+	return jobs, known.to, err
+}
+
+// Describe returns a job that was just read from the runtime, with the times of its next runs.
+func (s *Service) Describe(j gateway.Job) Job {
+	j.State.LastError = s.Redact.Text(j.State.LastError)
+	return s.api(mirroredJob{job: j, present: true}, Known{AsOf: clock.At(s.Now())})
+}
+
+// Due returns the slots of a job in the ledger from one time until before another, in chronological order, at most 200.
+func (s *Service) Due(ctx context.Context, q db.Queryer, id string, from, until time.Time) ([]Slot, error) {
+	return slotsBetween(ctx, q, SlotFilter{JobID: id, From: from, To: until}, nil, maxSlotsAtOnce)
 }

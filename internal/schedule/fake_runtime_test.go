@@ -221,7 +221,8 @@ func (h *fixture) replica(d *db.DB) *Service {
 	return &Service{
 		DB: d, Runtime: h.r, Log: slog.New(slog.DiscardHandler), Now: h.r.clock, Zone: time.UTC, Grace: 5 * time.Minute, Patience: time.Second,
 		Inbox: &inbox.Service{DB: d, Now: h.r.clock}, Events: &event.Service{DB: d},
-		Holds: &hold.Service{DB: d}, Tasks: &task.Service{DB: d, Now: h.r.clock}, Redact: redact.New(),
+		StartsStandup: func(context.Context, db.Queryer, gateway.Job) (bool, error) { return false, nil },
+		Holds:         &hold.Service{DB: d}, Tasks: &task.Service{DB: d, Now: h.r.clock}, Redact: redact.New(),
 	}
 }
 

@@ -56,19 +56,11 @@ func (s *Service) Receive(e mirror.Event) {
 // ReadOnce mirrors the jobs and their runs once and updates the slot ledger. It is for callers that
 // do not call Run.
 func (s *Service) ReadOnce(ctx context.Context) error {
-	ctx = actor.With(ctx, actor.System)
 	if _, err := s.Runtime.Connection(); err != nil {
 		return err
 	}
 	r := reader{s: s}
-	seen, err := r.fetch(ctx, s.Now())
-	if err == nil {
-		err = s.store(ctx, seen)
-	}
-	if err != nil {
-		return err
-	}
-	return s.Judge(ctx)
+	return r.read(actor.With(ctx, actor.System))
 }
 
 // reader reads the jobs and their runs from the runtime. It is not safe for concurrent use.

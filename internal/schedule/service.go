@@ -40,6 +40,10 @@ type Service struct {
 	Tasks    *task.Service  // gets the tasks of runs
 	Events   *event.Service // tells live streams which jobs have changed
 
+	// StartsStandup reports whether a job starts the standups of a team. Then a standup that did not start raises an inbox
+	// item, and not a run that was missed or failed.
+	StartsStandup func(context.Context, db.Queryer, gateway.Job) (bool, error)
+
 	mirror     jobMirror
 	connection connection
 	judged     judged
@@ -124,6 +128,16 @@ func (s *Service) known(ctx context.Context) (Known, error) {
 		return true, nil
 	})
 	return k, err
+}
+
+// AwaitRead waits until the jobs have been read over the current connection to the gateway, at most for Patience. It
+// returns at once if there is no connection or if they cannot be read.
+func (s *Service) AwaitRead(ctx context.Context) {
+	_ = s.mirror.changes.Await(ctx, s.Patience, "jobs", func() (bool, error) {
+		on, err := s.Runtime.Connection()
+		read, failed := s.mirror.status(on)
+		return read, errors.Join(err, failed)
+	})
 }
 
 // api converts a stored job to a Job for API responses.

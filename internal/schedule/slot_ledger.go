@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/event"
+	"wardroom/internal/gateway"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -110,6 +111,7 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 		}
 		found := slotChangesOf(open, after)
 		for i := range found {
+			found[i].job = w.job
 			found[i].at, found[i].failed = f.event(found[i].slot)
 			found[i].explained, found[i].ended = f.away.overlaps(found[i].slot), !w.present || !w.job.Enabled
 		}
@@ -220,6 +222,7 @@ func (s Slot) differs(was Slot) bool {
 
 // slotChange is a change to a slot's state that must be reported.
 type slotChange struct {
+	job       gateway.Job
 	slot      Slot
 	at        time.Time // when it happened, which can be long ago
 	failed    *Run      // the run of a failed slot
@@ -265,7 +268,7 @@ func (s *Service) reportChanges(ctx context.Context, tx *db.Tx, all []slotChange
 	for _, n := range all {
 		switch n.slot.State {
 		case Missed, Failed:
-			if err := s.Inbox.Raise(ctx, tx, n.inboxItem()); err != nil {
+			if err := s.raise(ctx, tx, n); err != nil {
 				return err
 			}
 		default:
@@ -287,6 +290,14 @@ func (s *Service) reportChanges(ctx context.Context, tx *db.Tx, all []slotChange
 		})
 	}
 	return nil
+}
+
+// raise raises the inbox item of a missed or failed slot, unless the standup that it did not start has one.
+func (s *Service) raise(ctx context.Context, tx *db.Tx, n slotChange) error {
+	if starts, err := s.StartsStandup(ctx, tx, n.job); starts || err != nil {
+		return err
+	}
+	return s.Inbox.Raise(ctx, tx, n.inboxItem())
 }
 
 func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 MST") }

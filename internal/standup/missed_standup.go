@@ -14,53 +14,49 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
+	"wardroom/internal/schedule"
 )
-
-// maxMissedAge is the maximum age at which a missed standup is still reported. It matters,
-// for example, after Wardroom has been down for a long time.
-const maxMissedAge = 31 * 24 * time.Hour
 
 // FallbackKind is the kind of job that starts a missed standup. The job's key contains the standup's day and team.
 const FallbackKind = "standup fallback"
 
-// missedSlot is a scheduled time at which a standup may have failed to start.
+// missedSlot is a slot of a team's job, whose standup may have failed to start.
 type missedSlot struct {
+	schedule.Slot
 	day string // the day of the standup
-	due time.Time
 }
 
-// WatchSchedule refreshes the schedules from the runtime and then checks for missed
-// standups. The schedules must be refreshed first, because a job that was disabled while
-// Wardroom was down has missed nothing.
-func (s *Service) WatchSchedule(ctx context.Context) error {
-	return errors.Join(s.RefreshSchedules(ctx), s.CheckMissed(ctx))
-}
-
-// CheckMissed raises an inbox item for each standup that did not start on time. If Fallback is set,
-// it also starts today's missed standup. It uses the schedules as last seen in the runtime, so it
-// works even if the runtime is unavailable.
+// CheckMissed raises an inbox item for each standup that did not start on time, whether its job failed, did not run, or
+// ran in vain. If Fallback is set, it also starts today's missed standup. It works even if the runtime is unavailable.
 //
-// If a team has several scheduled times on one day, only the first of them is checked.
-// Each time is checked by only one replica. Archived teams are skipped.
+// If a team's job has several slots on one day, only the first of them is checked. Each slot is checked by only one
+// replica. Archived teams are skipped.
 func (s *Service) CheckMissed(ctx context.Context) error {
-	all, err := s.teamSchedules(ctx)
+	if s.Runtime.Status().State == gateway.Connecting { // Wardroom has just started
+		soon, cancel := context.WithTimeout(ctx, s.Patience)
+		_, _ = s.Runtime.Await(soon)
+		cancel()
+	}
+	s.Schedules.AwaitRead(ctx) // a job that was disabled while Wardroom was down has missed nothing
+	var jobs []schedule.Job
+	var teams []teamRecord
+	err := s.DB.View(ctx, func(q db.Queryer) (err error) {
+		if jobs, _, err = s.Schedules.Stored(ctx, q, jobNamePrefix); err != nil {
+			return err
+		}
+		teams, err = s.teamRecords(ctx, q)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("check missed standups: %w", err)
 	}
-	until := s.Now().Add(-s.StartGrace)
 	var errs []error
-	for _, of := range all {
-		if of.CheckedTo.After(s.Now().Add(clock.Skew)) { // by a clock that was wrong
-			of.CheckedTo, of.CheckedDay = clock.At(until.Add(-recheck)), ""
-		}
-		if of.team.ArchivedAt != nil || !of.Present || !of.Job.Enabled || !until.After(of.CheckedTo.Time) {
+	for _, of := range teams {
+		j, _ := of.team.pick(jobs, of.JobID)
+		if j == nil || !j.Enabled {
 			continue
 		}
-		due := s.due(of, until)
-		if len(due) == 0 {
-			continue
-		}
-		if err := s.checkMissedOf(ctx, of, due, until); err != nil {
+		if err := s.checkMissedOf(ctx, of, *j); err != nil {
 			errs = append(errs, fmt.Errorf("check missed standups of team %s: %w", of.team.Key, err))
 		}
 	}
@@ -70,34 +66,38 @@ func (s *Service) CheckMissed(ctx context.Context) error {
 // recheck is how far back CheckMissed looks after the clock was set back.
 const recheck = time.Hour
 
-// checkMissedOf reports a team's missed standups and marks the team's schedule as checked up to the
-// given time.
-func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []missedSlot, until time.Time) error {
+// checkMissedOf reports a team's missed standups and marks their slots as checked.
+func (s *Service) checkMissedOf(ctx context.Context, of teamRecord, j schedule.Job) error {
+	if due, err := s.unchecked(ctx, s.DB, of, j); err != nil || len(due) == 0 {
+		return err
+	}
 	var told []missedSlot
-	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
 		told = nil
-		is, err := findSchedule(ctx, tx, of.team.Key)
-		if err != nil || is.Version != of.Version {
-			return err // another replica checked it, or the schedule changed: check next time
+		now := of
+		if now.jobRecord, err = findRecord(ctx, tx, of.team.Key); err != nil {
+			return err
 		}
-		t, err := s.findTeam(ctx, tx, of.team.ID)
-		if err != nil || t.Version != of.team.Version {
+		if now.team, err = s.findTeam(ctx, tx, of.team.ID); err != nil || now.team.Version != of.team.Version {
 			return err // the team changed: check next time
 		}
-		is.CheckedTo, is.CheckedDay = clock.At(until), due[len(due)-1].day
-		is.Version++
-		if err := putSchedule(ctx, tx, t.Key, is); err != nil {
+		due, err := s.unchecked(ctx, tx, now, j) // another replica may have checked them
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		last := due[len(due)-1]
+		now.CheckedTo, now.CheckedDay, now.Version = last.DueAt, last.day, now.Version+1
+		if err := putRecord(ctx, tx, now.team.Key, now.jobRecord); err != nil {
 			return err
 		}
 		for _, d := range due {
-			began, err := s.began(ctx, tx, t, d)
-			if err != nil {
-				return err
-			}
-			if began {
+			if began, err := s.began(ctx, tx, now.team, d); began || err != nil {
+				if err != nil {
+					return err
+				}
 				continue
 			}
-			if err := s.raiseMissed(ctx, tx, t, is.Job, d); err != nil {
+			if err := s.raiseMissed(ctx, tx, now.team, j, d); err != nil {
 				return err
 			}
 			told = append(told, d)
@@ -108,36 +108,54 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []miss
 		return err
 	}
 	for _, d := range told {
-		s.Log.WarnContext(ctx, "standup did not start", "team", of.team.Key, "day", d.day, "due", d.due)
+		s.Log.WarnContext(ctx, "standup did not start", "team", of.team.Key, "day", d.day, "due", d.DueAt)
 	}
 	return nil
 }
 
-// due returns the team's scheduled times up to the given time, except those already
-// checked. It returns only the first time on each day.
-func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
-	at, why := times(of.Job)
-	if why != "" {
-		return nil
+// unchecked returns the slots of the team's job whose standups should have started by now and that have not been checked
+// yet, but only the first slot of each day. Slots before the job got its present schedule do not count.
+func (s *Service) unchecked(ctx context.Context, q db.Queryer, of teamRecord, j schedule.Job) ([]missedSlot, error) {
+	until, from, last := s.Now().Add(-s.StartGrace), of.CheckedTo.Time, of.CheckedDay
+	switch {
+	case of.Version == 0:
+		from = of.team.CreatedAt.Time
+	case from.After(s.Now().Add(clock.Skew)): // by a clock that was wrong
+		from, last = until.Add(-recheck), ""
 	}
-	from, zone := of.CheckedTo.Time, s.zone(of.team)
-	if oldest := until.Add(-maxMissedAge); from.Before(oldest) {
-		from = oldest
+	if from.Before(j.Since.Time) {
+		from = j.Since.Add(-time.Millisecond)
 	}
+	slots, err := s.Schedules.Due(ctx, q, j.ID, from.Add(time.Millisecond), until.Add(time.Millisecond))
 	var due []missedSlot
-	last := of.CheckedDay
-	for slot := range at.Between(from.Add(time.Nanosecond), until.Add(time.Nanosecond)) {
-		if day := slot.In(zone).Format(time.DateOnly); day > last {
-			due = append(due, missedSlot{day, slot})
+	for _, slot := range slots {
+		if day := slot.DueAt.In(s.zone(of.team)).Format(time.DateOnly); day > last {
+			due = append(due, missedSlot{slot, day})
 			last = day
 		}
 	}
-	return due
+	return due, err
 }
 
-// began reports whether the team's standup for a scheduled time was started or canceled. If the
-// grace period extends past midnight, it also accepts a standup of the next day that was created
-// within the grace period.
+// StartsStandup reports whether a job starts the standups of a team. The team may be archived.
+func (s *Service) StartsStandup(ctx context.Context, q db.Queryer, j gateway.Job) (bool, error) {
+	key, ok := strings.CutPrefix(j.Name, jobNamePrefix)
+	if !ok {
+		return false, nil
+	}
+	t, err := s.namedTeam(ctx, q, strings.TrimPrefix(key, "-"))
+	if errors.Is(err, ErrTeam) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	of, err := findRecord(ctx, q, t.Key)
+	return t.started(j, of.JobID), err
+}
+
+// began reports whether the team's standup for a slot was started or canceled. If the grace period extends past
+// midnight, it also accepts a standup of the next day that was created within the grace period.
 func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missedSlot) (bool, error) {
 	m, err := findByDay(ctx, tx, t.Key, d.day)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -146,7 +164,7 @@ func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missedSlot) (b
 	if err == nil && m.begun() {
 		return true, nil
 	}
-	next := d.due.Add(s.StartGrace).In(s.zone(t)).Format(time.DateOnly)
+	next := d.DueAt.Add(s.StartGrace).In(s.zone(t)).Format(time.DateOnly)
 	if next == d.day {
 		return false, nil
 	}
@@ -154,7 +172,7 @@ func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missedSlot) (b
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && m.begun() && m.CreatedAt.Before(d.due.Add(s.StartGrace)), err
+	return err == nil && m.begun() && m.CreatedAt.Before(d.DueAt.Add(s.StartGrace)), err
 }
 
 // begun reports whether the standup was started or canceled.
@@ -164,16 +182,15 @@ func (s Standup) begun() bool {
 
 // raiseMissed adds a missed standup to the inbox. If fallbacks are enabled, it also
 // enqueues the job that starts the standup.
-func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d missedSlot) error {
+func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j schedule.Job, d missedSlot) error {
 	now := s.Now()
 	again := s.Fallback && d.day == now.In(s.zone(t)).Format(time.DateOnly)
 	title := fmt.Sprintf("The standup of %s did not start", d.day)
 	if t.Key != Executive {
 		title = fmt.Sprintf("%s: the standup of %s did not start", t.Name, d.day)
 	}
-	text := fmt.Sprintf("The runtime's job `%s` was due at %s, but the standup had not started %s later. Check that the gateway is running, that the job's last run there succeeded, "+
-		"and that %s has its API key in the variable %s of the gateway's environment.",
-		j.Name, wallClock(d.due, j.Schedule.Zone), s.StartGrace, j.AgentID, KeyVariable)
+	text := fmt.Sprintf("The runtime's job `%s` was due at %s, but the standup had not started %s later. %s",
+		j.Name, wallClock(d.DueAt.Time, j.Schedule.Zone), s.StartGrace, d.why())
 	if again {
 		text += " Wardroom is starting it now."
 	} else {
@@ -181,7 +198,7 @@ func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.
 	}
 	err := s.raise(ctx, tx, inbox.NewItem{
 		Cause: missedCause(t.Key, d.day), Kind: inbox.StandupMissed, Severity: inbox.High,
-		Title: title, Detail: text, Subject: t.scheduleSubject(), At: d.due,
+		Title: title, Detail: text, Subject: t.scheduleSubject(), At: d.DueAt.Time,
 	})
 	if err != nil {
 		return err
@@ -192,7 +209,20 @@ func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.
 		}
 	}
 	return event.Record(ctx, tx, now, event.Activity, "standup.missed", t.scheduleSubject(),
-		map[string]any{"date": d.day, "due_at": clock.At(d.due), "job_id": j.ID, "fallback": again})
+		map[string]any{"date": d.day, "due_at": d.DueAt, "job_id": j.ID, "fallback": again})
+}
+
+// why explains why the standup did not start. The reason of a failed run is text from the runtime.
+func (d missedSlot) why() string {
+	switch d.State {
+	case schedule.Missed, schedule.Unknown, schedule.Skipped:
+		return d.Reason + " Check that the gateway is running, and that its automations are on."
+	case schedule.Failed:
+		return "The run of the job failed: " + d.Reason
+	case schedule.Pending, schedule.Running, schedule.OnTime, schedule.Late:
+	}
+	return fmt.Sprintf("Check that %s has its API key in the variable %s of the gateway's environment, and see what it answered in the run of the job.",
+		d.AgentID, KeyVariable)
 }
 
 // fallbackKey returns the key of a fallback job. For the executive team, the key consists

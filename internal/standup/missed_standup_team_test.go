@@ -43,15 +43,11 @@ func TestAbsenceOfTeams(t *testing.T) {
 			!contains(m.Detail, "`daily-standup-design`", "2026-11-19 09:00 America/New_York", "under Standups") {
 			t.Errorf("told %+v", m)
 		}
-		asked := c.jobs.asked
 		mine := c.open(t)
 		if _, err := c.Cancel(signedIn(t), mine.ID); err != nil { // cancel the executive team's standup
 			t.Fatal(err)
 		}
 		c.until(t, "2026-11-20 14:10")
-		if looks := c.jobs.asked - asked; looks != 23 { // at 08:55 and every 15 minutes until 14:10
-			t.Errorf("the runtime was asked %d times", looks)
-		}
 		c.until(t, "2026-11-20 14:20")
 		both := map[string]string{"standup/missed/design/2026-11-19": "raised ", "standup/missed/design/2026-11-20": "raised "}
 		c.wantInbox(t, both)

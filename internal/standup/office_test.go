@@ -207,14 +207,18 @@ func (o *office) service(d *db.DB) *standup.Service {
 	s := &standup.Service{
 		DB: d, Jobs: job.New(d, o.log, clock.Now), Runtime: o.client, Log: o.log, Now: o.now, Redact: words,
 		Accounts: &account.Service{DB: d, Now: o.now}, Holds: &hold.Service{DB: d}, Tasks: board, Usage: ledger,
-		Schedules: &schedule.Service{DB: d, Log: o.log, Now: o.now, Events: events, Redact: words},
-		Sessions:  used{}, Archive: &archive.Service{DB: d}, Receipts: receipts, Dispatches: &dispatch.Service{DB: d},
+		Schedules: &schedule.Service{
+			DB: d, Runtime: o.client, Log: o.log, Now: o.now, Events: events, Inbox: items, Redact: words, Tasks: board, Holds: &hold.Service{DB: d},
+			Grace: 5 * time.Minute, Patience: patience,
+		},
+		Sessions: used{}, Archive: &archive.Service{DB: d}, Receipts: receipts, Dispatches: &dispatch.Service{DB: d},
 		Facilitator: "coo", Participants: []string{"cto", "cpo", "cmo"}, Zone: time.UTC,
 		AgentTimeout: 20 * time.Second, Deadline: time.Minute, Grace: 10 * time.Second, Patience: patience,
 		Timetable: o.client, URL: &gateway.AgentURL{Client: o.client}, StartGrace: 15 * time.Minute,
 		Inbox: items,
 	}
 	s.URL.Listen("http://127.0.0.1:3000")
+	s.Schedules.StartsStandup = s.StartsStandup
 	board.EndBlockers, board.Reported, board.Judged = s.EndDecidedBlockers, receipts.Report, receipts.Judge
 	s.Jobs.Poll = 20 * time.Millisecond
 	s.Stops = &ask.Stopper{Jobs: s.Jobs, Runtime: o.client, Log: o.log, Patience: patience}

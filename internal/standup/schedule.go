@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/cron"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/plaintext"
+	"wardroom/internal/schedule"
 )
 
 // Timetable is the part of the gateway client that manages the runtime's scheduled jobs.
@@ -55,7 +56,7 @@ type Schedule struct {
 	Team         string       `json:"team" doc:"The key of the team." example:"executive"`
 	Job          gateway.Job  `json:"job" doc:"The job as the runtime returns it."`
 	Live         bool         `json:"live" doc:"Whether the job was just read from the runtime; otherwise it is as last seen there."`
-	SeenAt       clock.Time   `json:"seen_at" doc:"When the job was read from the runtime. If live is false, it can be up to 10 minutes before the last check."`
+	SeenAt       clock.Time   `json:"seen_at" doc:"When the job was read from the runtime."`
 	NextRuns     []clock.Time `json:"next_runs" nullable:"false" doc:"The next start times, at most 5; empty while the job is disabled."`
 	ServiceURL   string       `json:"service_url" doc:"The Wardroom URL in the job's message; empty if the job was created elsewhere."`
 	Variable     string       `json:"variable" doc:"The environment variable of the runtime that must hold the agent's API key. The job contains only its name."`
@@ -81,15 +82,13 @@ type Plan struct {
 // ErrNoSchedule means that no job in the runtime starts the team's standups.
 var ErrNoSchedule = fault.New(fault.NotFound, "schedule_not_found", "No scheduled job starts this team's standups.")
 
-// seenJob is a team's job as last seen in the runtime.
-type seenJob struct {
-	Job        gateway.Job
-	Present    bool
+// jobRecord is what Wardroom keeps about a team's job besides the job itself, which the schedule's mirror has.
+type jobRecord struct {
+	JobID      string // empty if SetSchedule has never set it
 	ServiceURL string
-	CheckedTo  clock.Time
-	CheckedDay string
-	SeenAt     clock.Time
-	Version    int64 // 0 if the job was never seen
+	CheckedTo  clock.Time // slots due up to this time have been checked
+	CheckedDay string     // the day of the last slot that was checked; empty for none
+	Version    int64      // 0 if there is no record yet
 }
 
 // desiredJob is the state that a job in the runtime should have.
@@ -103,7 +102,7 @@ type desiredJob struct {
 
 // desiredJob returns the job that the plan p describes. Fields that p omits come from
 // the existing job or a default. If fields are invalid, the error lists all of them.
-func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (desiredJob, error) {
+func (s *Service) desiredJob(t Team, p Plan, was jobRecord, now *gateway.Job) (desiredJob, error) {
 	var bad fault.Fields
 	a := desiredJob{expr: defaultExpr, zone: t.Timezone, enabled: true, facilitator: t.Facilitator}
 	if now != nil {
@@ -226,18 +225,16 @@ func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) 
 	return c, names
 }
 
-// pick finds the team's job among the runtime's jobs. Candidates have the team's job name, and
-// either have the given id or run as the facilitator. pick prefers the candidate with the given id,
-// then the oldest one. It also returns the ids of the other candidates.
-func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []string) {
+// pick finds the team's job among jobs. Candidates have the team's job name, and either have the given id or run as the
+// facilitator. pick prefers the candidate with the given id, then the oldest one. It also returns the ids of the other
+// candidates.
+func (t Team) pick(jobs []schedule.Job, id string) (found *schedule.Job, others []string) {
 	others = []string{}
-	ours := slices.DeleteFunc(slices.Clone(jobs), func(j gateway.Job) bool {
-		return j.Name != t.jobName() || j.ID != id && j.AgentID != t.Facilitator
-	})
-	slices.SortFunc(ours, func(a, b gateway.Job) int {
+	ours := slices.DeleteFunc(slices.Clone(jobs), func(j schedule.Job) bool { return !t.started(j.Job, id) })
+	slices.SortFunc(ours, func(a, b schedule.Job) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
 	})
-	at := max(slices.IndexFunc(ours, func(j gateway.Job) bool { return j.ID == id }), 0)
+	at := max(slices.IndexFunc(ours, func(j schedule.Job) bool { return j.ID == id }), 0)
 	for i := range ours {
 		if i == at {
 			found = &ours[i]
@@ -248,40 +245,23 @@ func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []
 	return found, others
 }
 
-// times returns a job's cron schedule, or the reason why Wardroom cannot evaluate it.
-func times(j gateway.Job) (at cron.Schedule, why string) {
-	switch {
-	case j.Schedule.Kind != "cron":
-		return at, "Its schedule is of the kind " + j.Schedule.Kind + "; Wardroom watches only cron schedules."
-	case j.Schedule.Zone == "":
-		return at, "Its schedule has no time zone, and the runtime's default zone is unknown."
-	}
-	at, err := cron.Parse(j.Schedule.Expr, j.Schedule.Zone)
-	if err != nil {
-		return at, "Wardroom cannot evaluate its cron expression: " + err.Error() + "."
-	}
-	return at, ""
+// started reports whether a job starts the team's standups. The id is that of the job that SetSchedule set.
+func (t Team) started(j gateway.Job, id string) bool {
+	return j.Name == t.jobName() && (j.ID == id || j.AgentID == t.Facilitator)
 }
 
-// view builds the API response that describes a team's job. The job was read from the
-// runtime at the time seen; live is true if it was read just now.
-func (s *Service) view(t Team, j gateway.Job, live bool, seen clock.Time, address string) Schedule {
+// view builds the API response that describes a team's job.
+func (s *Service) view(t Team, j schedule.Job, live bool, address string) Schedule {
 	out := Schedule{
-		Team: t.Key, Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,
-		GraceSeconds: int64(s.StartGrace / time.Second), Fallback: s.Fallback, Others: []string{}, Warnings: []string{},
+		Team: t.Key, Job: j.Job, Live: live, SeenAt: j.AsOf, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,
+		Watched: j.Watched, Unwatched: j.Unwatched, GraceSeconds: int64(s.StartGrace / time.Second), Fallback: s.Fallback,
+		Others: []string{}, Warnings: []string{},
 	}
-	at, why := times(j)
-	if why == "" && !j.Enabled {
-		why = "The job is disabled."
+	for _, next := range j.NextRuns[:min(maxNextRuns, len(j.NextRuns))] {
+		out.NextRuns = append(out.NextRuns, next.At)
 	}
-	if why == "" {
-		for next := at.Next(s.Now()); len(out.NextRuns) < maxNextRuns && !next.IsZero(); next = at.Next(next) {
-			out.NextRuns = append(out.NextRuns, clock.At(next))
-		}
-		if t.ArchivedAt != nil { // the job may still be enabled in the runtime
-			why = "The team is archived."
-		}
+	if t.ArchivedAt != nil { // the job may still be enabled in the runtime
+		out.Watched, out.Unwatched = false, "The team is archived."
 	}
-	out.Unwatched, out.Watched = why, why == ""
 	return out
 }

@@ -1,9 +1,8 @@
 package standup
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +16,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/schedule"
 )
 
 // scheduleReadTimeout is how long a request waits for the runtime before it returns the job as last seen.
@@ -39,34 +39,55 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
 	}
-	found, others := t.pick(jobs, was.Job.ID)
-	a, err := s.desiredJob(t, p, was, found)
+	found, others := t.pick(s.described(jobs), was.JobID)
+	var now *gateway.Job
+	if found != nil {
+		now = &found.Job
+	}
+	a, err := s.desiredJob(t, p, was, now)
 	if err != nil {
 		return Schedule{}, err
 	}
-	if t.ArchivedAt != nil && (a.enabled || found == nil) {
+	if t.ArchivedAt != nil && (a.enabled || now == nil) {
 		return Schedule{}, ErrTeamArchived.With(`Restore the team first, or disable its job with {"team": %q, "enabled": false}.`, t.Key)
 	}
-	j, changed, err := s.send(ctx, t, p, a, found)
+	j, changed, err := s.send(ctx, t, p, a, now)
 	if err != nil {
-		return Schedule{}, fmt.Errorf("set schedule: %w", s.unconfirmed(ctx, err, setting{t, a, found, changed}))
+		return Schedule{}, fmt.Errorf("set schedule: %w", s.unconfirmed(ctx, err, setting{t, a, now, changed}))
 	}
-	now, later := s.Now(), context.WithoutCancel(ctx) // store the result even if the client has disconnected
+	later := context.WithoutCancel(ctx) // store the result even if the client has disconnected
 	err = s.DB.Tx(later, func(tx *db.Tx) error {
-		if err := s.saveSeen(later, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
+		is, err := findRecord(later, tx, t.Key)
+		if err != nil {
+			return err
+		}
+		if is.Version == 0 {
+			is.CheckedTo = clock.At(s.Now())
+		}
+		is.JobID, is.ServiceURL, is.Version = j.ID, a.url, is.Version+1
+		if err := putRecord(later, tx, t.Key, is); err != nil || len(changed) == 0 {
 			return err
 		}
 		if err := s.Schedules.StoreJob(later, tx, j); err != nil {
 			return err
 		}
-		return s.recordSetting(later, tx, setting{t, a, found, changed}, map[string]any{"job_id": j.ID})
+		return s.recordSetting(later, tx, setting{t, a, now, changed}, map[string]any{"job_id": j.ID})
 	})
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", err)
 	}
-	out := s.view(t, j, true, clock.At(now), a.url)
+	out := s.view(t, s.Schedules.Describe(j), true, a.url)
 	out.Others = others
 	return s.withWarnings(ctx, t, out)
+}
+
+// described returns jobs that were just read from the runtime.
+func (s *Service) described(jobs []gateway.Job) []schedule.Job {
+	all := make([]schedule.Job, len(jobs))
+	for i, j := range jobs {
+		all[i] = s.Schedules.Describe(j)
+	}
+	return all
 }
 
 // setting is a requested change to a team's job in the runtime.
@@ -111,13 +132,13 @@ func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error 
 	return errors.Join(err, noted)
 }
 
-// loadSchedule returns a team and the team's job as last seen in the runtime.
-func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was seenJob, err error) {
+// loadSchedule returns a team and the record of the team's job.
+func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was jobRecord, err error) {
 	err = s.DB.View(ctx, func(q db.Queryer) error {
 		if t, err = s.namedTeam(ctx, q, ref); err != nil {
 			return err
 		}
-		was, err = findSchedule(ctx, q, t.Key)
+		was, err = findRecord(ctx, q, t.Key)
 		return err
 	})
 	return t, was, err
@@ -161,25 +182,33 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	jobs, err := s.Timetable.Jobs(quick, gateway.JobsWanted{Query: t.jobName()})
 	switch {
 	case err == nil:
-		found, others := t.pick(jobs, was.Job.ID)
+		found, others := t.pick(s.described(jobs), was.JobID)
 		if found == nil {
 			return Schedule{}, ErrNoSchedule.With(`Create it with POST /standups/schedule and {"team": %q}.`, t.Key)
 		}
-		address := ""
-		if was.Job.ID == found.ID {
-			address = was.ServiceURL
-		}
-		out := s.view(t, *found, true, clock.At(s.Now()), address)
+		out := s.view(t, *found, true, was.urlOf(found.ID))
 		out.Others = others
 		return s.withWarnings(ctx, t, out)
 	case fault.Of(err) == nil && ctx.Err() != nil:
 		return Schedule{}, fmt.Errorf("read schedule: %w", err)
-	case was.Version == 0:
-		return Schedule{}, fmt.Errorf("read schedule: %w", err)
-	case !was.Present:
-		return Schedule{}, ErrNoSchedule.With("The runtime is unavailable. When Wardroom last read the runtime's jobs, at %s, there was no such job.", was.SeenAt.Format(time.RFC3339))
 	}
-	return s.withWarnings(ctx, t, s.view(t, was.Job, false, was.SeenAt, was.ServiceURL))
+	stored, seen, failed := s.Schedules.Stored(ctx, s.DB, t.jobName())
+	if failed != nil || seen.IsZero() {
+		return Schedule{}, fmt.Errorf("read schedule: %w", cmp.Or(failed, err))
+	}
+	found, _ := t.pick(stored, was.JobID)
+	if found == nil {
+		return Schedule{}, ErrNoSchedule.With("The runtime is unavailable. When Wardroom last read the runtime's jobs, at %s, there was no such job.", seen.Format(time.RFC3339))
+	}
+	return s.withWarnings(ctx, t, s.view(t, *found, false, was.urlOf(found.ID)))
+}
+
+// urlOf returns the URL of Wardroom that SetSchedule has put into a job's message, or "" for another job.
+func (r jobRecord) urlOf(jobID string) string {
+	if r.JobID != jobID {
+		return ""
+	}
+	return r.ServiceURL
 }
 
 // withWarnings adds warnings to out if the team's job has problems, such as an agent without an
@@ -203,88 +232,6 @@ func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Sched
 		out.Warnings = append(out.Warnings, "The URL uses plain http to another machine, which exposes the API key on the network. Use https.")
 	}
 	return out, nil
-}
-
-// RefreshSchedules reads the standup jobs from the runtime with a single request, and
-// updates the stored state of each team's job. This also detects jobs that others created
-// or changed in the runtime. If the runtime is unavailable, RefreshSchedules changes
-// nothing.
-func (s *Service) RefreshSchedules(ctx context.Context) error {
-	before, err := s.teamSchedules(ctx)
-	if err != nil {
-		return fmt.Errorf("refresh schedules: %w", err)
-	}
-	if s.Runtime.Status().State == gateway.Connecting { // Wardroom has just started
-		soon, cancel := context.WithTimeout(ctx, s.Patience)
-		_, _ = s.Runtime.Await(soon) // the next call returns the same error
-		cancel()
-	}
-	jobs, err := s.Timetable.Jobs(ctx, gateway.JobsWanted{Query: jobNamePrefix})
-	if ctx.Err() == nil && (fault.Of(err) != nil || errors.Is(err, context.DeadlineExceeded)) {
-		s.Log.DebugContext(ctx, "cannot read the standup jobs", "err", err)
-		return nil //nolint:nilerr // the runtime may be unavailable: keep the jobs as last seen
-	}
-	if err != nil {
-		return fmt.Errorf("refresh schedules: %w", err)
-	}
-	var errs []error
-	for _, b := range before {
-		if err := s.refreshSchedule(ctx, b, jobs); err != nil {
-			errs = append(errs, fmt.Errorf("refresh schedule of team %s: %w", b.team.Key, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// refreshSchedule updates the stored state of a team's job to match the given standup jobs from the
-// runtime.
-func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs []gateway.Job) error {
-	team, was := before.team.Key, before.seenJob
-	found, _ := before.team.pick(jobs, was.Job.ID)
-	if found == nil && (was.Version == 0 || !was.Present) {
-		return nil
-	}
-	if found != nil && was.Present && sameJob(*found, was.Job) && s.Now().Sub(was.SeenAt.Time) < seenFresh {
-		return nil // unchanged and recently seen: do not write every minute
-	}
-	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		is, err := findSchedule(ctx, tx, team)
-		if err != nil || is.Version != was.Version {
-			return err // refreshed or changed concurrently
-		}
-		return s.saveSeen(ctx, tx, team, found, was.ServiceURL, s.Now())
-	})
-}
-
-// seenFresh is the minimum interval between updates of a job's last-seen time while the
-// job does not change.
-const seenFresh = 10 * time.Minute
-
-// sameJob reports whether two jobs are equal, including the state of their runs.
-func sameJob(a, b gateway.Job) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
-}
-
-// saveSeen records that the runtime's job for the team was j at the time now, or that there was no
-// job if j is nil. If the job was created, removed, enabled, disabled or rescheduled, standups that
-// were scheduled for a time before now do not count as missed.
-func (s *Service) saveSeen(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
-	was, err := findSchedule(ctx, tx, team)
-	if err != nil {
-		return err
-	}
-	is := was
-	is.SeenAt, is.Present, is.ServiceURL = clock.At(now), j != nil, address
-	if j != nil {
-		is.Job = *j
-	}
-	if was.Version == 0 || is.Present != was.Present || is.Job.Enabled != was.Job.Enabled || is.Job.Schedule != was.Job.Schedule {
-		is.CheckedTo = clock.At(now)
-	}
-	is.Version++
-	return putSchedule(ctx, tx, team, is)
 }
 
 func (t Team) scheduleSubject() event.Subject {

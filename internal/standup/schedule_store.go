@@ -2,84 +2,68 @@ package standup
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
 
-const scheduleColumns = `job, present, service_url, checked_to, checked_day, seen_at, version`
+const recordColumns = `job_id, service_url, checked_to, checked_day, version`
 
-// findSchedule returns a team's job as last seen in the runtime. If no job was ever seen, the result's Version is 0.
-func findSchedule(ctx context.Context, q db.Queryer, team string) (seenJob, error) {
-	var r seenJob
-	var definition string
-	err := q.QueryRow(ctx, `SELECT `+scheduleColumns+` FROM standup_schedules WHERE team = ?`, team).Scan(r.fields(&definition)...)
+// findRecord returns the record of a team's job. If there is none, the result's Version is 0.
+func findRecord(ctx context.Context, q db.Queryer, team string) (r jobRecord, err error) {
+	err = q.QueryRow(ctx, `SELECT `+recordColumns+` FROM standup_schedules WHERE team = ?`, team).Scan(r.fields()...)
 	if db.IsNotFound(err) {
-		return seenJob{}, nil
+		return jobRecord{}, nil
 	}
-	if err != nil {
-		return seenJob{}, err
-	}
-	return r, json.Unmarshal([]byte(definition), &r.Job)
+	return r, err
 }
 
-func (r *seenJob) fields(definition *string) []any {
-	return []any{definition, &r.Present, &r.ServiceURL, &r.CheckedTo, &r.CheckedDay, &r.SeenAt, &r.Version}
+func (r *jobRecord) fields() []any {
+	return []any{&r.JobID, &r.ServiceURL, &r.CheckedTo, &r.CheckedDay, &r.Version}
 }
 
-// teamSchedule is a team and the team's job as last seen in the runtime.
-type teamSchedule struct {
+// teamRecord is a team with the record of its job.
+type teamRecord struct {
 	team Team
-	seenJob
+	jobRecord
 }
 
-// teamSchedules returns the schedules of all teams. Archived teams are included. For a team without
-// a schedule, Version is 0.
-func (s *Service) teamSchedules(ctx context.Context) ([]teamSchedule, error) {
-	var all []teamSchedule
-	err := s.DB.View(ctx, func(q db.Queryer) error {
-		seen := map[string]seenJob{}
-		rows, err := q.Query(ctx, `SELECT team, `+scheduleColumns+` FROM standup_schedules`)
-		_, err = db.All(rows, err, func(row db.Row) (r seenJob, err error) {
-			var team, definition string
-			if err := row.Scan(append([]any{&team}, r.fields(&definition)...)...); err != nil {
-				return r, err
-			}
-			err = json.Unmarshal([]byte(definition), &r.Job)
-			seen[team] = r
-			return r, err
-		})
-		if err != nil {
-			return err
-		}
-		rows, err = q.Query(ctx, `SELECT `+teamColumns+` FROM teams ORDER BY key`)
-		all, err = db.All(rows, err, func(row db.Row) (teamSchedule, error) {
-			t, err := scanTeam(row)
-			return teamSchedule{s.effective(t), seen[t.Key]}, err
-		})
-		return err
+// teamRecords returns all teams that are not archived, with the records of their jobs.
+func (s *Service) teamRecords(ctx context.Context, q db.Queryer) ([]teamRecord, error) {
+	records := map[string]jobRecord{}
+	rows, err := q.Query(ctx, `SELECT team, `+recordColumns+` FROM standup_schedules`)
+	if _, err = db.All(rows, err, func(row db.Row) (r jobRecord, err error) {
+		var team string
+		err = row.Scan(append([]any{&team}, r.fields()...)...)
+		records[team] = r
+		return r, err
+	}); err != nil {
+		return nil, err
+	}
+	rows, err = q.Query(ctx, `SELECT `+teamColumns+` FROM teams WHERE archived_at IS NULL ORDER BY key`)
+	return db.All(rows, err, func(row db.Row) (teamRecord, error) {
+		t, err := scanTeam(row)
+		return teamRecord{s.effective(t), records[t.Key]}, err
 	})
-	return all, err
 }
 
-func putSchedule(ctx context.Context, tx *db.Tx, team string, r seenJob) error {
-	definition, err := json.Marshal(r.Job)
+func putRecord(ctx context.Context, tx *db.Tx, team string, r jobRecord) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO standup_schedules (team, job_id, service_url, checked_to, checked_day, version) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (team) DO UPDATE SET job_id = excluded.job_id, service_url = excluded.service_url,
+			checked_to = excluded.checked_to, checked_day = excluded.checked_day, version = excluded.version`,
+		team, r.JobID, r.ServiceURL, r.CheckedTo, r.CheckedDay, r.Version)
+	return err
+}
+
+// skipMissed marks a team's slots as checked up to the given time, so that no standup before that time is treated as
+// missed.
+func skipMissed(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
+	r, err := findRecord(ctx, tx, team)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `
-		INSERT INTO standup_schedules (team, job, present, service_url, checked_to, checked_day, seen_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (team) DO UPDATE SET job = excluded.job, present = excluded.present, service_url = excluded.service_url,
-			checked_to = excluded.checked_to, checked_day = excluded.checked_day, seen_at = excluded.seen_at, version = excluded.version`,
-		team, string(definition), r.Present, r.ServiceURL, r.CheckedTo, r.CheckedDay, r.SeenAt, r.Version)
-	return err
-}
-
-// skipMissed marks a team's schedule as checked up to the given time, so that no standup before
-// that time is treated as missed.
-func skipMissed(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE standup_schedules SET checked_to = ?, version = version + 1 WHERE team = ?`, clock.At(now), team)
-	return err
+	r.CheckedTo, r.Version = clock.At(now), r.Version+1
+	return putRecord(ctx, tx, team, r)
 }

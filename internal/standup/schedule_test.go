@@ -314,7 +314,7 @@ func TestScheduleOfOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.RefreshSchedules(signedIn(t)); err != nil {
+		if err := o.Schedules.ReadOnce(signedIn(t)); err != nil {
 			t.Fatal(err)
 		}
 		second, err := o.client.AddJob(t.Context(), n)
