@@ -5451,7 +5451,7 @@ export interface components {
             other_jobs: string[];
             /**
              * Format: date-time
-             * @description When the job was read from the runtime. If live is false, it can be up to 10 minutes before the last check.
+             * @description When the job was read from the runtime.
              * @example 2026-11-20T08:00:00.000Z
              */
             seen_at: string;
