@@ -107,9 +107,9 @@ const (
 
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// handOverHint tells the user which command transfers ownership, because the API cannot transfer
+// ownershipHint tells the user which command transfers ownership, because the API cannot transfer
 // it.
-const handOverHint = "To transfer ownership, run `wardroom user owner` on the server."
+const ownershipHint = "To transfer ownership, run `wardroom user owner` on the server."
 
 // change returns n as a change to an empty account. If n has no name, the change contains a default
 // name.
@@ -165,10 +165,10 @@ func (u User) apply(c Change) (User, error) {
 		return was, err
 	}
 	if (was.Role == actor.Owner) != (u.Role == actor.Owner) {
-		return was, ErrOneOwner.With("%s", handOverHint)
+		return was, ErrOneOwner.With("%s", ownershipHint)
 	}
 	if u.Role == actor.Owner && !u.Active {
-		return was, ErrOneOwner.With("The owner cannot be deactivated. %s", handOverHint)
+		return was, ErrOneOwner.With("The owner cannot be deactivated. %s", ownershipHint)
 	}
 	return u, nil
 }

@@ -305,13 +305,13 @@ func (a *App) plan() error {
 	a.Queue.Kinds["retention"] = a.Retention.Kind()
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
-		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.EndClearedBlockers},
-		{Name: "settle items of tasks that are done", Every: 10 * time.Second, Do: a.Dispatch.ResolveStale},
-		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.CheckMissed},
-		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
-		{Name: "notice tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},
+		{Name: "end blockers whose tasks continue", Every: 10 * time.Second, Do: a.Standups.EndClearedBlockers},
+		{Name: "resolve items of tasks that are done", Every: 10 * time.Second, Do: a.Dispatch.ResolveStale},
+		{Name: "report missed standups", Every: time.Minute, Do: a.Standups.CheckMissed},
+		{Name: "update slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
+		{Name: "report tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},
 		{Name: "make receipts of tasks", Every: 5 * time.Second, Do: a.Receipts.Refresh},
-		{Name: "notice tasks that stay in review", Every: 10 * time.Second, Do: a.Tasks.WatchReviews},
+		{Name: "report tasks that stay in review", Every: 10 * time.Second, Do: a.Tasks.WatchReviews},
 		{Name: "index texts of new tasks", Every: 5 * time.Second, Do: func(ctx context.Context) error {
 			return errors.Join(a.Tasks.IndexTexts(ctx), a.Search.Reindex(ctx))
 		}},
@@ -321,8 +321,8 @@ func (a *App) plan() error {
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "end questions of agents and deliver answers", Every: 5 * time.Second, Do: a.Approvals.Tend},
 		{Name: "continue holds of agents", Every: 5 * time.Second, Do: a.Holds.Continue},
-		{Name: "notice logins of agents that end", Every: 5 * time.Minute, Do: a.Logins.Check},
-		{Name: "notice files of agents that are almost too long", Every: 5 * time.Minute, Do: a.Files.Check},
+		{Name: "report logins of agents that end", Every: 5 * time.Minute, Do: a.Logins.Check},
+		{Name: "report files of agents that are almost too long", Every: 5 * time.Minute, Do: a.Files.Check},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
 		{Name: "purge idempotency keys", Every: 10 * time.Minute, Do: func(ctx context.Context) error { return once.Purge(ctx, a.DB, now()) }},
 		{Name: "purge set-up tokens", Every: 10 * time.Minute, Do: a.Accounts.PurgeExpired},

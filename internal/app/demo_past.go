@@ -243,7 +243,7 @@ func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 		return nil, fmt.Errorf("read the runs of the demo's jobs: %w", err)
 	}
 	s := d.past.Schedules
-	s.Runtime = &hindsight{client, d.clock, runs}
+	s.Runtime = &pastRuns{client, d.clock, runs}
 	s.Log = slog.New(slog.DiscardHandler) // past missed jobs are not worth a log line
 	return end, nil
 }
@@ -262,9 +262,9 @@ func jobRuns(ctx context.Context, c *gateway.Client) (all []gateway.JobRun, err 
 	return all, nil
 }
 
-// hindsight is a gateway client whose JobRuns method returns only the job runs that had ended by
+// pastRuns is a gateway client whose JobRuns method returns only the job runs that had ended by
 // the demo clock's time.
-type hindsight struct {
+type pastRuns struct {
 	*gateway.Client
 
 	clock *demoClock
@@ -272,7 +272,7 @@ type hindsight struct {
 }
 
 // JobRuns returns the job runs that had ended by the demo clock's time.
-func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs []gateway.JobRun, more bool, err error) {
+func (h *pastRuns) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs []gateway.JobRun, more bool, err error) {
 	now := h.clock.Now()
 	ended := slices.IndexFunc(h.runs, func(r gateway.JobRun) bool { return !r.EndedAt.After(now) })
 	if ended < 0 {

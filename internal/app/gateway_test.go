@@ -36,7 +36,7 @@ func (c caller) status() gateway.Status {
 }
 
 // Agents must not be shown as gone when only the gateway is offline.
-func TestAgentsTellTheTruth(t *testing.T) {
+func TestAgentsWithoutGateway(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, nil)

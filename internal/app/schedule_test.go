@@ -120,7 +120,7 @@ func TestScheduleRefusals(t *testing.T) {
 		return owner.get("/api/v1/standups/schedule").status == http.StatusServiceUnavailable
 	})
 	owner.get("/api/v1/standups/schedule").wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
-	if kinds := s.StandupQueue.Kinds; kinds[standup.FallbackKind].Do == nil || !slices.ContainsFunc(s.Queue.Timers, func(timer job.Timer) bool { return timer.Name == "notice standups that did not begin" }) {
+	if kinds := s.StandupQueue.Kinds; kinds[standup.FallbackKind].Do == nil || !slices.ContainsFunc(s.Queue.Timers, func(timer job.Timer) bool { return timer.Name == "report missed standups" }) {
 		t.Error("the timer that finds missed standups is missing")
 	}
 }

@@ -27,7 +27,7 @@ var nextCalls = map[string]string{
 	"idempotency_gone":        "change the text to create it again.",
 	errNoStandup.Code:         "continue with your tasks: call next_task.",
 	"standup_ended":           "continue with your tasks: call next_task.",
-	"too_many_filings":        "continue with your tasks: call next_task.",
+	"too_many_submissions":    "continue with your tasks: call next_task.",
 	"not_a_participant":       "continue with your tasks: call next_task.",
 }
 

@@ -53,7 +53,7 @@ func (s *Service) submitReport(ctx context.Context, in standupInput) (string, er
 	if err != nil {
 		return "", err
 	}
-	r, err := s.Standups.SubmitReport(ctx, to.id, agentID, standup.Filing{Yesterday: in.Yesterday, Today: in.Today, Blockers: in.Blockers})
+	r, err := s.Standups.SubmitReport(ctx, to.id, agentID, standup.Submission{Yesterday: in.Yesterday, Today: in.Today, Blockers: in.Blockers})
 	if err != nil {
 		return "", err
 	}

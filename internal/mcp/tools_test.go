@@ -114,8 +114,8 @@ func TestStandupReport(t *testing.T) {
 		c.call("whoami", nil, "No standup waits")
 		s.connect("cmo", runtimeVersion).refused("submit_standup_report", in, "no_open_standup") // no participant
 		got, err := s.Standups.Get(s.as("owner"), made.ID)
-		if err != nil || got.Reports[0].FiledBy == nil || *got.Reports[0].FiledBy != "CTO" {
-			t.Errorf("the report is %+v, %v; want it filed by CTO", got.Reports, err)
+		if err != nil || got.Reports[0].SubmittedBy == nil || *got.Reports[0].SubmittedBy != "CTO" {
+			t.Errorf("the report is %+v, %v; want it submitted by CTO", got.Reports, err)
 		}
 	})
 }

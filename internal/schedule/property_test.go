@@ -113,9 +113,9 @@ func (l *ledger) poll(t *rapid.T, w world, now time.Time) {
 	}
 }
 
-// TestLedgerTellsTheTruth checks that in the end each slot is in the ledger once with the actual
+// TestLedgerMatchesRuntime checks that in the end each slot is in the ledger once with the actual
 // result, for random schedules, clock changes, results, absences and reads.
-func TestLedgerTellsTheTruth(t *testing.T) {
+func TestLedgerMatchesRuntime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)

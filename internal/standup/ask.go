@@ -64,7 +64,7 @@ func (m *meeting) createQuestion(ctx context.Context, q question) (question, err
 		}
 		for i, r := range row.Reports {
 			if r.AgentID == q.AgentID && q.Purpose == "report" {
-				if r.FiledAt != nil {
+				if r.SubmittedAt != nil {
 					return errSubmitted
 				}
 				r.Status, r.AskedAt = Asked, &q.AskedAt

@@ -87,13 +87,13 @@ func failureText(r ask.Result) string {
 // returns errSubmitted. It ignores usage that was read from a session's history. Such usage
 // may belong to a resumed run, and the usage ledger records resumed runs separately.
 func (a *asker) save(ctx context.Context, r ask.Result) error {
-	m, q, filed := a.m, a.q, false
+	m, q, submitted := a.m, a.q, false
 	err := m.job.Write(ctx, func(tx *db.Tx) error {
 		state, err := questionState(ctx, tx, q.RunID)
 		if err != nil {
 			return err
 		}
-		if filed = state == "dropped"; filed {
+		if submitted = state == "dropped"; submitted {
 			q.State, q.EndedAt = state, clock.Ptr(m.Now())
 		}
 		if r.Orphaned {
@@ -113,7 +113,7 @@ func (a *asker) save(ctx context.Context, r ask.Result) error {
 		}
 		return putQuestion(ctx, tx, m.id, q)
 	})
-	if err == nil && filed {
+	if err == nil && submitted {
 		err = errSubmitted
 	}
 	return err

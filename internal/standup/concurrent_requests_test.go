@@ -88,7 +88,7 @@ func (o *office) press(t *testing.T, s *standup.Service, id string) error {
 	case n < 16:
 		agent := []string{"cto", "cpo", "cmo"}[rand.IntN(3)]
 		by := actor.Actor{ID: agent, Name: agent, Role: actor.Agent, AgentID: agent}
-		_, err = s.SubmitReport(actor.With(ctx, by), id, agent, standup.Filing{Text: fmt.Sprintf("## Yesterday\n%d\n## Today\nb\n## Blockers\n- TASK-3 waits for figures", rand.IntN(3))})
+		_, err = s.SubmitReport(actor.With(ctx, by), id, agent, standup.Submission{Text: fmt.Sprintf("## Yesterday\n%d\n## Today\nb\n## Blockers\n- TASK-3 waits for figures", rand.IntN(3))})
 	default:
 		_, err = s.Get(ctx, id)
 	}
@@ -128,7 +128,7 @@ func (o *office) oneStory(t *testing.T, d *db.DB, m standup.Standup) {
 		"failures, and their lines":          {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.failed'`), said("error", "")},
 		"questions, and their events":        {count(`SELECT COUNT(*) FROM standup_questions`), count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.asked'`)},
 		"questions, and their lines":         {count(`SELECT COUNT(*) FROM standup_questions`), said("question", "")},
-		"reports filed, and their lines":     {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported' AND data LIKE '%"filed"%'`), said("note", " submitted the report of ")},
+		"reports submitted, and their lines": {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported' AND data LIKE '%"submitted"%'`), said("note", " submitted the report of ")},
 		"reports, and their lines":           {count(`SELECT COUNT(*) FROM events WHERE kind = 'standup.reported'`), said("answer", "") + said("timeout", "") + said("failure", "")},
 		"questions that are open at the end": {0, count(`SELECT COUNT(*) FROM standup_questions WHERE state = 'open'`)},
 		"open blockers":                      {1, count(`SELECT COUNT(*) FROM standup_blockers WHERE status = 'open'`)},

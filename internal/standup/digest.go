@@ -77,7 +77,7 @@ func aged(n int) string {
 
 // submittedMark returns a note for reports that were submitted without being asked for.
 func submittedMark(r Report) string {
-	if r.FiledAt != nil {
+	if r.SubmittedAt != nil {
 		return " (submitted)"
 	}
 	return ""

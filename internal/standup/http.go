@@ -205,7 +205,7 @@ func (s *Service) handleCancel(ctx context.Context, in *Ref) (*web.Tagged[Standu
 type submitInput struct {
 	Ref
 	AgentID string `path:"agent_id" maxLength:"64"`
-	Body    Filing
+	Body    Submission
 }
 
 type submitOutput struct{ Body Report }

@@ -261,7 +261,7 @@ func (m *meeting) collect(ctx context.Context) error {
 func (m *meeting) storeAnswer(ctx context.Context, i int, q question) error {
 	return m.step(ctx, "keep "+q.RunID, func(tx *db.Tx, row *Standup) error {
 		r := row.Reports[i]
-		if r.FiledAt != nil {
+		if r.SubmittedAt != nil {
 			return nil // it was submitted after the question had ended
 		}
 		var line string

@@ -21,7 +21,7 @@ import (
 var (
 	ErrParticipant        = fault.New(fault.NotFound, "not_a_participant", "The agent is not a participant in this standup.")
 	ErrNotOwnReport       = fault.New(fault.Forbidden, "not_your_report", "An agent can submit only its own report.")
-	ErrTooManySubmissions = fault.New(fault.Conflict, "too_many_filings", "The agent has submitted its report too many times.")
+	ErrTooManySubmissions = fault.New(fault.Conflict, "too_many_submissions", "The agent has submitted its report too many times.")
 	ErrEnded              = fault.New(fault.Conflict, "standup_ended", "The standup has ended.")
 )
 
@@ -29,9 +29,9 @@ var (
 // it. The submitted report is used, and the question is dropped.
 var errSubmitted = errors.New("the report was submitted")
 
-// Filing is a submitted report. It contains either a single text, which is parsed like an
+// Submission is a submitted report. It contains either a single text, which is parsed like an
 // agent's answer, or the three parts of a report.
-type Filing struct {
+type Submission struct {
 	Text      string `json:"text,omitempty" maxLength:"200000" doc:"The complete report in Markdown. It is parsed into its parts like an answer."`
 	Yesterday string `json:"yesterday,omitempty" maxLength:"50000" doc:"Markdown. Send yesterday, today and blockers instead of text."`
 	Today     string `json:"today,omitempty" maxLength:"50000"`
@@ -40,7 +40,7 @@ type Filing struct {
 
 // read returns the report's text and parts. If fields are invalid, it returns an error
 // that lists them.
-func (f Filing) read() (text string, parts answer.Parsed, _ error) {
+func (f Submission) read() (text string, parts answer.Parsed, _ error) {
 	var bad fault.Fields
 	text = strings.TrimSpace(answer.Clean(f.Text, maxAnswer))
 	yesterday, today, blockers := answer.Clean(f.Yesterday, maxAnswer), answer.Clean(f.Today, maxAnswer), answer.Clean(f.Blockers, maxAnswer)
@@ -64,13 +64,13 @@ func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 // changes nothing. SubmitReport returns ErrNotOwnReport if an agent submits another agent's
 // report, ErrEnded after the standup has ended, and ErrTooManySubmissions after too many
 // reports.
-func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing) (Report, error) {
+func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Submission) (Report, error) {
 	by := actor.From(ctx)
 	if by.Role == actor.Agent && by.AgentID != agentID {
 		return Report{}, ErrNotOwnReport.With("You are making this request as agent %q.", by.AgentID)
 	}
 	if by.Role == actor.Agent {
-		f = Filing{s.Redact.Text(f.Text), s.Redact.Text(f.Yesterday), s.Redact.Text(f.Today), s.Redact.Text(f.Blockers)}
+		f = Submission{s.Redact.Text(f.Text), s.Redact.Text(f.Yesterday), s.Redact.Text(f.Today), s.Redact.Text(f.Blockers)}
 	}
 	text, parts, err := f.read()
 	if err != nil {
@@ -80,19 +80,19 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 	if err != nil {
 		return Report{}, fmt.Errorf("submit report: %w", err)
 	}
-	var filed Report
+	var submitted Report
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		row, err := findWhole(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		filed, err = s.submitReport(ctx, tx, row, Report{AgentID: agentID, Evidence: evidence, FiledBy: &by.Name}, text, parts)
+		submitted, err = s.submitReport(ctx, tx, row, Report{AgentID: agentID, Evidence: evidence, SubmittedBy: &by.Name}, text, parts)
 		return err
 	})
 	if err != nil {
 		return Report{}, fmt.Errorf("submit report: %w", err)
 	}
-	return filed, nil
+	return submitted, nil
 }
 
 // evidenceForSubmission gathers the evidence for a submitted report. It returns nil if the report
@@ -136,7 +136,7 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 	}
 	i := row.reportIndex(from.AgentID)
 	r, now := row.Reports[i], s.Now()
-	if r.FiledAt != nil && *r.FiledBy == *from.FiledBy && *r.Text == text {
+	if r.SubmittedAt != nil && *r.SubmittedBy == *from.SubmittedBy && *r.Text == text {
 		return r, nil
 	}
 	if err := checkSubmissionLimit(ctx, tx, row.ID, r.AgentID); err != nil {
@@ -145,7 +145,7 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 	if r.Evidence == nil {
 		r.Evidence = from.Evidence
 	}
-	r.Status, r.AnsweredAt, r.FiledAt, r.FiledBy = Answered, clock.Ptr(now), clock.Ptr(now), from.FiledBy
+	r.Status, r.AnsweredAt, r.SubmittedAt, r.SubmittedBy = Answered, clock.Ptr(now), clock.Ptr(now), from.SubmittedBy
 	r.setParts(text, parts)
 	if err := r.checkClaims(ctx, tx, row.ID); err != nil {
 		return Report{}, err
@@ -163,7 +163,7 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 	if err := s.recordSubmission(ctx, tx, row, r); err != nil {
 		return Report{}, err
 	}
-	return r, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "filed": true})
+	return r, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "submitted": true})
 }
 
 // maxAnswers is the maximum number of answers that a standup accepts from an agent. There
@@ -184,14 +184,14 @@ func checkSubmissionLimit(ctx context.Context, tx *db.Tx, standupID, agentID str
 
 // recordSubmission adds a submitted report to the transcript, with the name of its submitter.
 func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, r Report) error {
-	note := fmt.Sprintf("%s submitted the report of %s.", *r.FiledBy, r.AgentID)
+	note := fmt.Sprintf("%s submitted the report of %s.", *r.SubmittedBy, r.AgentID)
 	if row.Phase == Reviewing {
 		note += " The review had already started, so " + row.Facilitator + " may not have seen it."
 	}
-	if err := appendLine(ctx, tx, row.ID, r.FiledAt.Time, "note", service, team, note); err != nil {
+	if err := appendLine(ctx, tx, row.ID, r.SubmittedAt.Time, "note", service, team, note); err != nil {
 		return err
 	}
-	return appendLine(ctx, tx, row.ID, r.FiledAt.Time, "answer", r.AgentID, row.Facilitator, *r.Text)
+	return appendLine(ctx, tx, row.ID, r.SubmittedAt.Time, "answer", r.AgentID, row.Facilitator, *r.Text)
 }
 
 // submissionPollInterval is the interval at which awaitAnswer checks whether the report has
@@ -234,7 +234,7 @@ func (m *meeting) watchSubmission(ctx context.Context, agentID string, end conte
 		if err != nil {
 			continue // the database is unavailable; the next write returns the error
 		}
-		if slices.ContainsFunc(all, func(r Report) bool { return r.AgentID == agentID && r.FiledAt != nil }) {
+		if slices.ContainsFunc(all, func(r Report) bool { return r.AgentID == agentID && r.SubmittedAt != nil }) {
 			end(errSubmitted)
 			return
 		}

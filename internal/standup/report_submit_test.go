@@ -22,11 +22,11 @@ func as(t *testing.T, agentID string) context.Context {
 	return actor.With(t.Context(), actor.Actor{ID: "u-" + agentID, Name: strings.ToUpper(agentID), Role: actor.Agent, AgentID: agentID})
 }
 
-const handedIn = "Yesterday: filed it\nToday: more\nBlockers: TASK-7 waits"
+const handedIn = "Yesterday: submitted it\nToday: more\nBlockers: TASK-7 waits"
 
 func (o *office) submitReport(t *testing.T, id, agentID string) standup.Report {
 	t.Helper()
-	r, err := o.SubmitReport(as(t, agentID), id, agentID, standup.Filing{Text: handedIn})
+	r, err := o.SubmitReport(as(t, agentID), id, agentID, standup.Submission{Text: handedIn})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +41,8 @@ func TestFileBefore(t *testing.T) {
 		o := newOffice(t, d)
 		m := o.open(t)
 		r := o.submitReport(t, m.ID, "cpo")
-		if r.Status != standup.Answered || *r.Yesterday != "filed it" || *r.Blockers != "TASK-7 waits" || *r.Text != handedIn || r.Evidence == nil || *r.FiledBy != "CPO" {
-			t.Fatalf("filed as %+v", r)
+		if r.Status != standup.Answered || *r.Yesterday != "submitted it" || *r.Blockers != "TASK-7 waits" || *r.Text != handedIn || r.Evidence == nil || *r.SubmittedBy != "CPO" {
+			t.Fatalf("submitted as %+v", r)
 		}
 		before, err := o.Get(t.Context(), m.ID)
 		if err != nil {
@@ -51,7 +51,7 @@ func TestFileBefore(t *testing.T) {
 		o.submitReport(t, m.ID, "cpo")
 		again, err := o.Get(t.Context(), m.ID)
 		if err != nil || again.Version != before.Version || len(again.Transcript) != len(before.Transcript) {
-			t.Errorf("filed twice: version %d, then %d; %d lines, then %d; %v", before.Version, again.Version, len(before.Transcript), len(again.Transcript), err)
+			t.Errorf("submitted twice: version %d, then %d; %d lines, then %d; %v", before.Version, again.Version, len(before.Transcript), len(again.Transcript), err)
 		}
 		work(t, o.Service)
 		m = o.hold(t, m.ID)
@@ -61,8 +61,8 @@ func TestFileBefore(t *testing.T) {
 		if len(m.Blockers) == 0 || m.Blockers[0].AgentID != "cpo" || !strings.Contains(*m.Digest, "cpo (submitted)") {
 			t.Errorf("blockers %+v, digest:\n%s", m.Blockers, *m.Digest)
 		}
-		if _, err := o.SubmitReport(as(t, "cpo"), m.ID, "cpo", standup.Filing{Text: "Today: late"}); !errors.Is(err, standup.ErrEnded) {
-			t.Errorf("filed after the end: %v, want ErrEnded", err)
+		if _, err := o.SubmitReport(as(t, "cpo"), m.ID, "cpo", standup.Submission{Text: "Today: late"}); !errors.Is(err, standup.ErrEnded) {
+			t.Errorf("submitted after the end: %v, want ErrEnded", err)
 		}
 	})
 }
@@ -84,7 +84,7 @@ func TestFileWhileAsked(t *testing.T) {
 		wantEnd(t, m, standup.Completed, "")
 		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
 		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
-		if r := m.Reports[1]; *r.Text != handedIn || r.FiledAt == nil {
+		if r := m.Reports[1]; *r.Text != handedIn || r.SubmittedAt == nil {
 			t.Errorf("the report is %q, want what was handed in", *r.Text)
 		}
 		wait(t, "the run to be stopped", func() bool { return o.runtime.Busy() == 0 })
@@ -149,8 +149,8 @@ func TestFileWhileRuntimeIsAway(t *testing.T) {
 	m = o.end(t, m.ID)
 	wantEnd(t, m, standup.Completed, "")
 	o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 1, "coo": 1})
-	if m.Reports[2].FiledAt == nil {
-		t.Error("the filed report is gone")
+	if m.Reports[2].SubmittedAt == nil {
+		t.Error("the submitted report is gone")
 	}
 }
 
@@ -162,7 +162,7 @@ func TestFileRace(t *testing.T) {
 		o := newOffice(t, d)
 		m := o.open(t)
 		file := func(agent string) {
-			if _, err := o.SubmitReport(as(t, agent), m.ID, agent, standup.Filing{Text: handedIn}); err != nil {
+			if _, err := o.SubmitReport(as(t, agent), m.ID, agent, standup.Submission{Text: handedIn}); err != nil {
 				t.Errorf("%s: %v", agent, err)
 			}
 		}
@@ -180,7 +180,7 @@ func TestFileRace(t *testing.T) {
 		o.runtime.Answer("coo", func(demo.Question) string {
 			wait(t, "cpo's report", func() bool {
 				now, err := o.Get(t.Context(), m.ID)
-				return err == nil && now.Reports[1].FiledAt != nil
+				return err == nil && now.Reports[1].SubmittedAt != nil
 			})
 			return review
 		})
@@ -189,7 +189,7 @@ func TestFileRace(t *testing.T) {
 		wantEnd(t, m, standup.Completed, "")
 		o.wantAsked(t, map[string]int{"cto": 1, "cpo": 1, "cmo": 0, "coo": 1})
 		for _, r := range m.Reports {
-			if r.Status != standup.Answered || *r.Text != handedIn || r.FiledAt == nil {
+			if r.Status != standup.Answered || *r.Text != handedIn || r.SubmittedAt == nil {
 				t.Errorf("the report of %s is %s %q\n%s", r.AgentID, r.Status, *r.Text, minutes(m))
 			}
 		}
@@ -206,19 +206,19 @@ func TestFileRefuses(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	m := o.open(t)
-	some := standup.Filing{Text: "Today: x"}
+	some := standup.Submission{Text: "Today: x"}
 	for name, c := range map[string]struct {
 		ctx       context.Context
 		id, agent string
-		f         standup.Filing
+		f         standup.Submission
 		want      error
 	}{
 		"another agent's":   {as(t, "cto"), m.ID, "cpo", some, standup.ErrNotOwnReport},
 		"nobody's meeting":  {signedIn(t), "no-such", "cto", some, standup.ErrNotFound},
 		"no participant":    {signedIn(t), m.ID, "cfo", some, standup.ErrParticipant},
 		"the facilitator's": {as(t, "coo"), m.ID, "coo", some, standup.ErrParticipant},
-		"nothing":           {signedIn(t), m.ID, "cto", standup.Filing{Text: " \n"}, nil},
-		"both":              {signedIn(t), m.ID, "cto", standup.Filing{Text: "x", Today: "y"}, nil},
+		"nothing":           {signedIn(t), m.ID, "cto", standup.Submission{Text: " \n"}, nil},
+		"both":              {signedIn(t), m.ID, "cto", standup.Submission{Text: "x", Today: "y"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := o.SubmitReport(c.ctx, c.id, c.agent, c.f)
@@ -227,9 +227,9 @@ func TestFileRefuses(t *testing.T) {
 			}
 		})
 	}
-	r, err := o.SubmitReport(signedIn(t), m.ID, "cto", standup.Filing{Yesterday: "## Today\nwas long", Blockers: "None"})
-	if err != nil || *r.Yesterday != "## Today\nwas long" || r.Today != nil || r.Blockers != nil || *r.FiledBy != "Owner" {
-		t.Errorf("the owner filed %+v, %v", r, err)
+	r, err := o.SubmitReport(signedIn(t), m.ID, "cto", standup.Submission{Yesterday: "## Today\nwas long", Blockers: "None"})
+	if err != nil || *r.Yesterday != "## Today\nwas long" || r.Today != nil || r.Blockers != nil || *r.SubmittedBy != "Owner" {
+		t.Errorf("the owner submitted %+v, %v", r, err)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestFiledIsKeptByRetry(t *testing.T) {
 	work(t, o.Service)
 	m = o.hold(t, m.ID)
 	wantEnd(t, m, standup.Completed, "")
-	if m.Reports[0].FiledAt == nil || *m.Reports[0].Text != handedIn {
+	if m.Reports[0].SubmittedAt == nil || *m.Reports[0].Text != handedIn {
 		t.Errorf("the report is %+v", m.Reports[0])
 	}
 }
@@ -270,7 +270,7 @@ func TestFileWhileReviewed(t *testing.T) {
 			m := o.open(t)
 			o.runtime.Answer("coo", func(demo.Question) string {
 				by := actor.Actor{ID: "cpo", Name: "CPO", Role: actor.Agent, AgentID: "cpo"}
-				if _, err := o.SubmitReport(actor.With(t.Context(), by), m.ID, "cpo", standup.Filing{Today: "b", Blockers: "- the printer is broken\n- No access to the billing system."}); err != nil {
+				if _, err := o.SubmitReport(actor.With(t.Context(), by), m.ID, "cpo", standup.Submission{Today: "b", Blockers: "- the printer is broken\n- No access to the billing system."}); err != nil {
 					t.Error(err)
 				}
 				return `{"summary":"Fine.","resolutions":[{"blocker":` + fmt.Sprint(i+1) + `,"resolution":"ops grants it"}]}`
@@ -297,14 +297,14 @@ func TestFiledTooOften(t *testing.T) {
 		var last string
 		for n := range 30 {
 			last = fmt.Sprintf("Yesterday: a\nToday: walnut %d\nBlockers: none", n)
-			if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
-				t.Fatalf("filing %d: %v", n+1, err)
+			if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Submission{Text: last}); err != nil {
+				t.Fatalf("submission %d: %v", n+1, err)
 			}
 		}
-		if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Filing{Text: "Today: one more"}); !errors.Is(err, standup.ErrTooManySubmissions) {
+		if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Submission{Text: "Today: one more"}); !errors.Is(err, standup.ErrTooManySubmissions) {
 			t.Errorf("the next one: %v", err)
 		}
-		if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Filing{Text: last}); err != nil {
+		if _, err := o.SubmitReport(as(t, "cto"), m.ID, "cto", standup.Submission{Text: last}); err != nil {
 			t.Errorf("the same again: %v", err)
 		}
 		o.submitReport(t, m.ID, "cpo")

@@ -36,23 +36,23 @@ func TestReportsAreFound(t *testing.T) {
 		}
 		m := o.open(t)
 		o.submitReport(t, m.ID, "cpo")
-		if _, err := o.SubmitReport(as(t, "cmo"), m.ID, "cmo", standup.Filing{Text: "Today: zeppelins"}); err != nil {
+		if _, err := o.SubmitReport(as(t, "cmo"), m.ID, "cmo", standup.Submission{Text: "Today: zeppelins"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := find("zeppelins"); !slices.Equal(got, []string{"cmo"}) {
-			t.Errorf("filed, and found of %v", got)
+			t.Errorf("submitted, and found of %v", got)
 		}
-		if _, err := o.SubmitReport(as(t, "cmo"), m.ID, "cmo", standup.Filing{Text: "Today: airships"}); err != nil {
+		if _, err := o.SubmitReport(as(t, "cmo"), m.ID, "cmo", standup.Submission{Text: "Today: airships"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := find("zeppelins"); len(got) > 0 {
-			t.Errorf("what was filed anew is found by what it was, of %v", got)
+			t.Errorf("what was submitted anew is found by what it was, of %v", got)
 		}
 		work(t, o.Service)
 		m = o.hold(t, m.ID)
 		wantReports(t, m, standup.Answered, standup.Answered, standup.Answered)
 		if got := find("today"); !slices.Equal(got, []string{"cmo", "cpo", "cto"}) {
-			t.Errorf("answered and filed, and found of %v", got)
+			t.Errorf("answered and submitted, and found of %v", got)
 		}
 		if got := find("standup"); len(got) > 0 {
 			t.Errorf("the word standup finds %v", got)

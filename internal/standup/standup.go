@@ -130,22 +130,22 @@ type BriefReport struct {
 
 // Report is one participant's report.
 type Report struct {
-	AgentID    string       `json:"agent_id"`
-	Name       string       `json:"name"`
-	Status     ReportStatus `json:"status" enum:"pending,asked,answered,timed_out,failed,missing"`
-	Yesterday  *string      `json:"yesterday" doc:"Markdown as the agent wrote it."`
-	Today      *string      `json:"today"`
-	Blockers   *string      `json:"blockers" doc:"Null if the agent reports none."`
-	Text       *string      `json:"text" doc:"The complete answer, or [Timeout]."`
-	Other      *string      `json:"other" doc:"Text outside the three headings."`
-	Evidence   *Evidence    `json:"evidence" doc:"What is known about the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports."`
-	Claims     []Claim      `json:"claims" nullable:"false" doc:"Statements in the report that the board contradicts."`
-	Omitted    []Item       `json:"omitted" nullable:"false" doc:"Finished tasks that neither this report nor the agent's previous one mentions by key or title."`
-	AskedAt    *clock.Time  `json:"asked_at"`
-	AnsweredAt *clock.Time  `json:"answered_at"`
-	FiledAt    *clock.Time  `json:"filed_at" doc:"When the report was submitted; null if the agent answered a question instead."`
-	FiledBy    *string      `json:"filed_by" doc:"The name of the account that submitted the report."`
-	CostUSD    *money.Nano  `json:"cost_usd"`
+	AgentID     string       `json:"agent_id"`
+	Name        string       `json:"name"`
+	Status      ReportStatus `json:"status" enum:"pending,asked,answered,timed_out,failed,missing"`
+	Yesterday   *string      `json:"yesterday" doc:"Markdown as the agent wrote it."`
+	Today       *string      `json:"today"`
+	Blockers    *string      `json:"blockers" doc:"Null if the agent reports none."`
+	Text        *string      `json:"text" doc:"The complete answer, or [Timeout]."`
+	Other       *string      `json:"other" doc:"Text outside the three headings."`
+	Evidence    *Evidence    `json:"evidence" doc:"What is known about the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports."`
+	Claims      []Claim      `json:"claims" nullable:"false" doc:"Statements in the report that the board contradicts."`
+	Omitted     []Item       `json:"omitted" nullable:"false" doc:"Finished tasks that neither this report nor the agent's previous one mentions by key or title."`
+	AskedAt     *clock.Time  `json:"asked_at"`
+	AnsweredAt  *clock.Time  `json:"answered_at"`
+	SubmittedAt *clock.Time  `json:"submitted_at" doc:"When the report was submitted; null if the agent answered a question instead."`
+	SubmittedBy *string      `json:"submitted_by" doc:"The name of the account that submitted the report."`
+	CostUSD     *money.Nano  `json:"cost_usd"`
 }
 
 // ActionItem is work that the facilitator wants done.

@@ -192,7 +192,7 @@ func (s *Standup) loadCost(ctx context.Context, q db.Queryer) error {
 	return nil
 }
 
-const reportColumns = `agent_id, name, status, yesterday, today, blockers, text, other, evidence, claims, omitted, asked_at, answered_at, filed_at, filed_by, cost_nano`
+const reportColumns = `agent_id, name, status, yesterday, today, blockers, text, other, evidence, claims, omitted, asked_at, answered_at, submitted_at, submitted_by, cost_nano`
 
 func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, error) {
 	rows, err := q.Query(ctx, `SELECT `+strings.TrimSuffix(reportColumns, "cost_nano")+`
@@ -203,7 +203,7 @@ func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, err
 		var r Report
 		var evidence, claims, omitted string
 		err := row.Scan(&r.AgentID, &r.Name, &r.Status, &r.Yesterday, &r.Today, &r.Blockers, &r.Text, &r.Other,
-			&evidence, &claims, &omitted, &r.AskedAt, &r.AnsweredAt, &r.FiledAt, &r.FiledBy, &r.CostUSD)
+			&evidence, &claims, &omitted, &r.AskedAt, &r.AnsweredAt, &r.SubmittedAt, &r.SubmittedBy, &r.CostUSD)
 		if err != nil {
 			return r, err
 		}
@@ -232,9 +232,9 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 		ON CONFLICT (standup_id, agent_id) DO UPDATE SET place = excluded.place, name = excluded.name, status = excluded.status,
 			yesterday = excluded.yesterday, today = excluded.today, blockers = excluded.blockers, text = excluded.text, other = excluded.other,
 			evidence = excluded.evidence, claims = excluded.claims, omitted = excluded.omitted, asked_at = excluded.asked_at,
-			answered_at = excluded.answered_at, filed_at = excluded.filed_at, filed_by = excluded.filed_by, cost_nano = excluded.cost_nano`,
+			answered_at = excluded.answered_at, submitted_at = excluded.submitted_at, submitted_by = excluded.submitted_by, cost_nano = excluded.cost_nano`,
 		standupID, place, r.AgentID, r.Name, r.Status, r.Yesterday, r.Today, r.Blockers, r.Text, r.Other,
-		string(evidence), encode(r.Claims), encode(r.Omitted), r.AskedAt, r.AnsweredAt, r.FiledAt, r.FiledBy, (*int64)(r.CostUSD))
+		string(evidence), encode(r.Claims), encode(r.Omitted), r.AskedAt, r.AnsweredAt, r.SubmittedAt, r.SubmittedBy, (*int64)(r.CostUSD))
 	if err != nil {
 		return err
 	}

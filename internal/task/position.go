@@ -22,7 +22,7 @@ type Place struct {
 
 // ErrNeighbor means that a requested place refers to a task that is not on the
 // board.
-var ErrNeighbor = fault.New(fault.Invalid, "neighbour_unknown", "The position refers to a task that is not on the board.")
+var ErrNeighbor = fault.New(fault.Invalid, "neighbor_unknown", "The position refers to a task that is not on the board.")
 
 // A position is a string of digits that determines a task's place on the board.
 // Positions are compared as text, like the digits after a decimal point. The

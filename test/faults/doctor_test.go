@@ -352,7 +352,7 @@ func TestDoctorKnowsWhoSpeaksFirst(t *testing.T) {
 }
 
 // The doctor must not report faults in a working gateway.
-func TestDoctorLikesTheHealthy(t *testing.T) {
+func TestDoctorPassesHealthyConnections(t *testing.T) {
 	t.Parallel()
 	fingerprint := func(r *Runtime) [][32]byte {
 		var sum [32]byte

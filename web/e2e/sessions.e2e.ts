@@ -15,7 +15,7 @@ let key: string
 let archived: string
 
 /** Sends a task to an agent, which starts a session. */
-async function handOver(title: string): Promise<string> {
+async function dispatched(title: string): Promise<string> {
   const task = (await call(demo, 'POST', '/tasks', { title, assignee_id: 'cto', status: 'todo' })) as { key: string }
   const handed = (await call(demo, 'POST', `/tasks/${task.key}/dispatch`)) as { session_key: string }
   await until(() => there(handed.session_key), 60)
@@ -38,7 +38,7 @@ const tell = (of: string, text: string) => call(demo, 'POST', `/agentrt/sessions
 setUp({
   timeout: 120_000,
   prepare: async () => {
-    key = await handOver('Prepare the release notes')
+    key = await dispatched('Prepare the release notes')
     // Job runs are archived within seconds and grouped under their job.
     const job = (await call(demo, 'POST', '/agentrt/jobs', {
       name: `Nightly zebra count ${hostile}`,
@@ -88,7 +88,7 @@ describe('the list', () => {
     'has what is active on top, with a whole stop button, and moves it down when stopped: %s',
     async (_, look) => {
       const title = `Watch the queue at ${look.width} px`
-      const mine = await handOver(title)
+      const mine = await dispatched(title)
       for (let i = 0; i < 8; i++) await tell(mine, `And **again**, ${i}`)
       const { context, page, complaints } = await opened(look, '/sessions')
       const row = rows(page).filter({ has: page.getByRole('link', { name: title }) })
@@ -129,7 +129,7 @@ describe('the list', () => {
 
 describe('a session', () => {
   it('is watched while it runs, spoken to and stopped', async () => {
-    const mine = await handOver('Count the open branches')
+    const mine = await dispatched('Count the open branches')
     const { context, page, complaints } = await opened(desktop, `/sessions/${mine}`)
     await live(page).waitFor()
     await steps(page).first().waitFor()
@@ -192,7 +192,7 @@ describe('a session', () => {
   })
 
   it('leaves alone who reads further up, and says how much is new', async () => {
-    const mine = await handOver('Read the logs')
+    const mine = await dispatched('Read the logs')
     const { context, page, complaints } = await opened(phone, `/sessions/${mine}`)
     await live(page).waitFor()
     await steps(page).first().waitFor()

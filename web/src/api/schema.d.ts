@@ -5255,15 +5255,6 @@ export interface components {
             code: string;
             detail: string;
         };
-        StandupFiling: {
-            /** @description Markdown. Empty or 'None' if nothing is blocked. */
-            blockers?: string;
-            /** @description The complete report in Markdown. It is parsed into its parts like an answer. */
-            text?: string;
-            today?: string;
-            /** @description Markdown. Send yesterday, today and blockers instead of text. */
-            yesterday?: string;
-        };
         StandupItem: {
             /** Format: int64 */
             age_days?: number;
@@ -5379,14 +5370,6 @@ export interface components {
             cost_usd: string | null;
             /** @description What is known about the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports. */
             evidence: components["schemas"]["StandupEvidence"] | null;
-            /**
-             * Format: date-time
-             * @description When the report was submitted; null if the agent answered a question instead.
-             * @example 2026-11-20T08:00:00.000Z
-             */
-            filed_at: string | null;
-            /** @description The name of the account that submitted the report. */
-            filed_by: string | null;
             name: string;
             /** @description Finished tasks that neither this report nor the agent's previous one mentions by key or title. */
             omitted: components["schemas"]["StandupItem"][];
@@ -5394,6 +5377,14 @@ export interface components {
             other: string | null;
             /** @enum {string} */
             status: "pending" | "asked" | "answered" | "timed_out" | "failed" | "missing";
+            /**
+             * Format: date-time
+             * @description When the report was submitted; null if the agent answered a question instead.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            submitted_at: string | null;
+            /** @description The name of the account that submitted the report. */
+            submitted_by: string | null;
             /** @description The complete answer, or [Timeout]. */
             text: string | null;
             today: string | null;
@@ -5470,6 +5461,15 @@ export interface components {
             warnings: string[];
             /** @description Whether Wardroom reports standups that do not start on time. */
             watched: boolean;
+        };
+        StandupSubmission: {
+            /** @description Markdown. Empty or 'None' if nothing is blocked. */
+            blockers?: string;
+            /** @description The complete report in Markdown. It is parsed into its parts like an answer. */
+            text?: string;
+            today?: string;
+            /** @description Markdown. Send yesterday, today and blockers instead of text. */
+            yesterday?: string;
         };
         StandupTaskReceipt: {
             /** @description The differences, one sentence each. */
@@ -11793,7 +11793,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StandupFiling"];
+                "application/json": components["schemas"]["StandupSubmission"];
             };
         };
         responses: {
@@ -11827,7 +11827,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `too_many_filings`: The agent has submitted its report too many times. `standup_ended`: The standup has ended. */
+            /** @description Conflict. `too_many_submissions`: The agent has submitted its report too many times. `standup_ended`: The standup has ended. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12351,7 +12351,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `assignee_unknown`: No active account matches the assignee. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. `neighbour_unknown`: The position refers to a task that is not on the board. */
+            /** @description Unprocessable Entity. `assignee_unknown`: No active account matches the assignee. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. `neighbor_unknown`: The position refers to a task that is not on the board. */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -99,9 +99,9 @@ function UserForm({ user, me, onClose }: { user: User | null; me: User; onClose:
   const [role, setRole] = useState<Role>(user?.role ?? 'user')
   const [password, setPassword] = useState('')
   const [email, setEmail] = useState(user?.email ?? '')
-  const [handOver, setHandOver] = useState(false)
-  const save = useSave(kind, was, body => (body.password ? setHandOver(true) : onClose()))
-  if (handOver) {
+  const [handingOver, setHandingOver] = useState(false)
+  const save = useSave(kind, was, body => (body.password ? setHandingOver(true) : onClose()))
+  if (handingOver) {
     return (
       <Secret
         done={texts.ui.close}
@@ -137,7 +137,7 @@ function UserForm({ user, me, onClose }: { user: User | null; me: User; onClose:
       }}
       submit={was ? settings.save : words.create}
     >
-      {!was && <p className="text-soft">{words.handOver}</p>}
+      {!was && <p className="text-soft">{words.noInvitations}</p>}
       <Field
         {...field('email')}
         autoFocus={!was}

@@ -43,8 +43,8 @@ export function ReportOf({ standup, report: r, name, unfolded, onFold, onFile }:
         </span>
         <ReportMark of={r.status} over={standup.status !== 'running'} />
         <span className="text-soft text-xs">
-          {r.status === 'answered' && !r.filed_by && words.facts.cost(money(r.cost_usd))}
-          {r.filed_by && <bdi>{words.filedBy(r.filed_by)}</bdi>}
+          {r.status === 'answered' && !r.submitted_by && words.facts.cost(money(r.cost_usd))}
+          {r.submitted_by && <bdi>{words.submittedBy(r.submitted_by)}</bdi>}
           {r.answered_at && r.status === 'answered' && (
             <span className="no-print">
               {' · '}

@@ -49,7 +49,7 @@ export function StandupView({ standup: s, search, go }: Props) {
   const [begun, setBegun] = useState(running)
   if (running && !begun) setBegun(true)
   // The dialog stays open when the standup ends, so that no text is lost.
-  const filing = begun ? s.reports.find(r => r.agent_id === search.file) : undefined
+  const submitting = begun ? s.reports.find(r => r.agent_id === search.file) : undefined
   return (
     <div
       ref={scroller}
@@ -82,10 +82,10 @@ export function StandupView({ standup: s, search, go }: Props) {
           value={part}
         />
       </div>
-      {filing && (
+      {submitting && (
         <SubmitReport
-          agent={filing.agent_id}
-          name={nameOf(filing.agent_id)}
+          agent={submitting.agent_id}
+          name={nameOf(submitting.agent_id)}
           onClose={() => go({ file: undefined }, true)}
           standup={s}
         />

@@ -36,7 +36,7 @@ export function SubmitReport({ standup, agent, name, onClose }: Props) {
       cache.setQueryData<Standup>(oneQuery(standup.id).queryKey, was =>
         was ? { ...was, reports: was.reports.map(r => (r.agent_id === report.agent_id ? report : r)) } : was,
       )
-      say(words.filed)
+      say(words.submitted)
       onClose()
     },
   })

@@ -134,7 +134,7 @@ export const settings = {
     agentHelp: 'The ID of the agent in the runtime.',
     password: 'Password',
     makeUp: 'Generate password',
-    handOver: 'Wardroom sends no invitations. Give the email and password to the user yourself.',
+    noInvitations: 'Wardroom sends no invitations. Give the email and password to the user yourself.',
     created: (name: string) => `${name} can sign in now`,
     once: 'This password is shown only once. The user can change it under “Your account”.',
     onceTitle: 'Sign-in details',

@@ -158,7 +158,7 @@ export const standups = {
   nothingSaid: 'Nothing reported.',
   noneNamed: 'None reported.',
   reports: 'Reports',
-  filedBy: (name: string) => `submitted by ${name}`,
+  submittedBy: (name: string) => `submitted by ${name}`,
   file: 'Submit report',
   fileAnother: 'Replace report',
   fileFor: (name: string) => `Report for ${name}`,
@@ -166,7 +166,7 @@ export const standups = {
     'This report replaces the agent’s answer. The agent is not asked, and if it is answering now, its run stops.',
   fileOver: 'The standup is over and accepts no more reports. Copy your text before you close this dialog.',
   fileSubmit: 'Submit report',
-  filed: 'Report submitted',
+  submitted: 'Report submitted',
   showAll: (n: number) => `Show all ${grouped(n)} characters`,
   cut: (n: number) => `Showing only the beginning of ${grouped(n)} characters.`,
   evidence: {
