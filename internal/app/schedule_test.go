@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"wardroom/internal/event"
+	"wardroom/internal/gateway"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
@@ -115,11 +116,14 @@ func TestScheduleRefusals(t *testing.T) {
 	if problem.Scope != "operator.admin" || !strings.Contains(problem.Detail, "AGENTRT_GATEWAY_SCOPES") {
 		t.Errorf("the problem is %+v", problem)
 	}
+	owner.get("/api/v1/agentrt/jobs").want(http.StatusOK) // waits until Wardroom has read them
 	_ = h.runtime.Close()
-	waitFor(t, "the gateway to be offline", func() bool {
-		return owner.get("/api/v1/standups/schedule").status == http.StatusServiceUnavailable
-	})
-	owner.get("/api/v1/standups/schedule").wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
+	waitFor(t, "the gateway to be offline", func() bool { return s.Gateway.Status().State != gateway.Connected })
+	told = owner.get("/api/v1/standups/schedule").wantProblem(http.StatusNotFound, "schedule_not_found")
+	if !strings.Contains(string(told.body), "The runtime is unavailable. When Wardroom last read the runtime's jobs") {
+		t.Errorf("while the gateway is offline: %s", told.body)
+	}
+	owner.post("/api/v1/standups/schedule", nil).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 	if kinds := s.StandupQueue.Kinds; kinds[standup.FallbackKind].Do == nil || !slices.ContainsFunc(s.Queue.Timers, func(timer job.Timer) bool { return timer.Name == "report missed standups" }) {
 		t.Error("the timer that finds missed standups is missing")
 	}
