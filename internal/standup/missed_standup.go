@@ -56,11 +56,30 @@ func (s *Service) CheckMissed(ctx context.Context) error {
 		if j == nil || !j.Enabled {
 			continue
 		}
-		if err := s.checkMissedOf(ctx, of, *j); err != nil {
+		check := s.checkMissedOf
+		if j.ID != of.JobID {
+			check = s.adopt
+		}
+		if err := check(ctx, of, *j); err != nil {
 			errs = append(errs, fmt.Errorf("check missed standups of team %s: %w", of.team.Key, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// adopt records that a job starts the team's standups. Standups that were due before now are not missed.
+func (s *Service) adopt(ctx context.Context, of teamRecord, j schedule.Job) error {
+	return s.DB.Tx(ctx, func(tx *db.Tx) error {
+		r, err := findRecord(ctx, tx, of.team.Key)
+		if err != nil || r.JobID != of.JobID {
+			return err // another replica or a request did it
+		}
+		if r.JobID != "" {
+			r.ServiceURL = "" // it was in the message of the other job
+		}
+		r.JobID, r.CheckedTo = j.ID, clock.At(s.Now())
+		return putRecord(ctx, tx, of.team.Key, r)
+	})
 }
 
 // recheck is how far back CheckMissed looks after the clock was set back.
@@ -86,21 +105,19 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamRecord, j schedule.J
 			return err
 		}
 		last := due[len(due)-1]
-		now.CheckedTo, now.CheckedDay, now.Version = last.DueAt, last.day, now.Version+1
+		now.CheckedTo, now.CheckedDay = last.DueAt, last.day
 		if err := putRecord(ctx, tx, now.team.Key, now.jobRecord); err != nil {
 			return err
 		}
 		for _, d := range due {
-			if began, err := s.began(ctx, tx, now.team, d); began || err != nil {
-				if err != nil {
-					return err
-				}
-				continue
+			began, err := s.began(ctx, tx, now.team, d)
+			if err == nil && !began {
+				told = append(told, d)
+				err = s.raiseMissed(ctx, tx, now.team, j, d)
 			}
-			if err := s.raiseMissed(ctx, tx, now.team, j, d); err != nil {
+			if err != nil {
 				return err
 			}
-			told = append(told, d)
 		}
 		return nil
 	})
@@ -117,10 +134,7 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamRecord, j schedule.J
 // yet, but only the first slot of each day. Slots before the job got its present schedule do not count.
 func (s *Service) unchecked(ctx context.Context, q db.Queryer, of teamRecord, j schedule.Job) ([]missedSlot, error) {
 	until, from, last := s.Now().Add(-s.StartGrace), of.CheckedTo.Time, of.CheckedDay
-	switch {
-	case of.Version == 0:
-		from = of.team.CreatedAt.Time
-	case from.After(s.Now().Add(clock.Skew)): // by a clock that was wrong
+	if from.After(s.Now().Add(clock.Skew)) { // by a clock that was wrong
 		from, last = until.Add(-recheck), ""
 	}
 	if from.Before(j.Since.Time) {
@@ -189,8 +203,8 @@ func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j schedule
 	if t.Key != Executive {
 		title = fmt.Sprintf("%s: the standup of %s did not start", t.Name, d.day)
 	}
-	text := fmt.Sprintf("The runtime's job `%s` was due at %s, but the standup had not started %s later. %s",
-		j.Name, wallClock(d.DueAt.Time, j.Schedule.Zone), s.StartGrace, d.why())
+	text := fmt.Sprintf("%s\n\nThe runtime's job `%s` was due at %s, but the standup had not started %s later.",
+		d.why(), j.Name, wallClock(d.DueAt.Time, cmp.Or(j.Schedule.Zone, "UTC")), s.StartGrace)
 	if again {
 		text += " Wardroom is starting it now."
 	} else {
@@ -215,8 +229,10 @@ func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j schedule
 // why explains why the standup did not start. The reason of a failed run is text from the runtime.
 func (d missedSlot) why() string {
 	switch d.State {
-	case schedule.Missed, schedule.Unknown, schedule.Skipped:
+	case schedule.Missed, schedule.Unknown:
 		return d.Reason + " Check that the gateway is running, and that its automations are on."
+	case schedule.Skipped:
+		return d.Reason
 	case schedule.Failed:
 		return "The run of the job failed: " + d.Reason
 	case schedule.Pending, schedule.Running, schedule.OnTime, schedule.Late:

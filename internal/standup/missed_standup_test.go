@@ -18,6 +18,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/patch"
 	"wardroom/internal/standup"
 )
 
@@ -69,12 +70,6 @@ func newCalendar(t *testing.T, d *db.DB, begin, zone, expr string) *calendar {
 	}
 	at, err := time.ParseInLocation("2006-01-02 15:04", begin, loc)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Tx(t.Context(), func(tx *db.Tx) error {
-		_, err := tx.Exec(t.Context(), `UPDATE teams SET created_at = ?`, at)
-		return err
-	}); err != nil {
 		t.Fatal(err)
 	}
 	c := &calendar{office: o, at: at, jobs: &timetable{Client: o.client, job: &gateway.Job{
@@ -247,7 +242,7 @@ func TestNoAbsence(t *testing.T) {
 		want   []string
 	}{
 		"first seen after the time":      {"2026-11-20 09:05", nil, "2026-11-20 23:00", nil},
-		"first seen in its grace":        {"2026-11-20 09:01", nil, "2026-11-20 09:30", nil},
+		"first seen in its grace":        {"2026-11-20 09:00", nil, "2026-11-20 09:30", nil},
 		"disabled":                       {"2026-11-20 08:00", func(c *calendar) { c.jobs.job.Enabled = false }, "2026-11-23 12:00", nil},
 		"removed":                        {"2026-11-20 08:00", func(c *calendar) { c.jobs.job = nil }, "2026-11-23 12:00", nil},
 		"moved to later, and missed":     {"2026-11-20 08:00", func(c *calendar) { c.jobs.job.Schedule.Expr = "0 15 * * *" }, "2026-11-20 16:00", []string{"2026-11-20"}},
@@ -278,6 +273,29 @@ func TestNoAbsence(t *testing.T) {
 		c.jobs.job.Enabled = true
 		c.until(t, "2026-11-20 23:00")
 		c.wantInbox(t, nil)
+	})
+	t.Run("of a job that has been in the runtime for long, but not for this team", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-16 08:00", "UTC", "0 9 * * *")
+		c.jobs.job.AgentID = "cpo"
+		c.until(t, "2026-11-20 08:00")
+		facilitator := standup.TeamChange{Facilitator: patch.Set("cpo"), Participants: patch.Set([]standup.AgentID{"cto"})}
+		if _, err := c.UpdateTeam(signedIn(t), standup.Executive, facilitator, nil); err != nil {
+			t.Fatal(err)
+		}
+		c.until(t, "2026-11-20 09:20")
+		want := missedOn("2026-11-20")
+		want["schedule/missed/job-1"] = "raised repeated repeated repeated " // while it was anybody's job
+		c.wantInbox(t, want)
+	})
+	t.Run("without a time zone", func(t *testing.T) {
+		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
+		next := clock.At(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)) // only the runtime knows
+		c.jobs.job.Schedule.Zone, c.jobs.job.State.NextRunAt = "", &next
+		c.until(t, "2026-11-20 09:20")
+		c.wantInbox(t, missedOn("2026-11-20"))
+		if m := item(t, c.Service, "standup/missed/executive/2026-11-20"); !strings.Contains(m.Detail, "2026-11-20 09:00 UTC") {
+			t.Errorf("told %+v", m)
+		}
 	})
 	t.Run("called off", func(t *testing.T) {
 		c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")

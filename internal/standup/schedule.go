@@ -84,11 +84,10 @@ var ErrNoSchedule = fault.New(fault.NotFound, "schedule_not_found", "No schedule
 
 // jobRecord is what Wardroom keeps about a team's job besides the job itself, which the schedule's mirror has.
 type jobRecord struct {
-	JobID      string // empty if SetSchedule has never set it
-	ServiceURL string
+	JobID      string     // empty if there was no job yet
+	ServiceURL string     // as in Schedule
 	CheckedTo  clock.Time // slots due up to this time have been checked
 	CheckedDay string     // the day of the last slot that was checked; empty for none
-	Version    int64      // 0 if there is no record yet
 }
 
 // desiredJob is the state that a job in the runtime should have.
@@ -245,7 +244,7 @@ func (t Team) pick(jobs []schedule.Job, id string) (found *schedule.Job, others 
 	return found, others
 }
 
-// started reports whether a job starts the team's standups. The id is that of the job that SetSchedule set.
+// started reports whether a job starts the team's standups. The id is that of its recorded job.
 func (t Team) started(j gateway.Job, id string) bool {
 	return j.Name == t.jobName() && (j.ID == id || j.AgentID == t.Facilitator)
 }

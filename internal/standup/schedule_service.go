@@ -61,10 +61,10 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 		if err != nil {
 			return err
 		}
-		if is.Version == 0 {
+		if is.JobID != j.ID {
 			is.CheckedTo = clock.At(s.Now())
 		}
-		is.JobID, is.ServiceURL, is.Version = j.ID, a.url, is.Version+1
+		is.JobID, is.ServiceURL = j.ID, a.url
 		if err := putRecord(later, tx, t.Key, is); err != nil || len(changed) == 0 {
 			return err
 		}

@@ -8,9 +8,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-const recordColumns = `job_id, service_url, checked_to, checked_day, version`
+const recordColumns = `job_id, service_url, checked_to, checked_day`
 
-// findRecord returns the record of a team's job. If there is none, the result's Version is 0.
+// findRecord returns the record of a team's job. If there is none, the result is zero.
 func findRecord(ctx context.Context, q db.Queryer, team string) (r jobRecord, err error) {
 	err = q.QueryRow(ctx, `SELECT `+recordColumns+` FROM standup_schedules WHERE team = ?`, team).Scan(r.fields()...)
 	if db.IsNotFound(err) {
@@ -20,7 +20,7 @@ func findRecord(ctx context.Context, q db.Queryer, team string) (r jobRecord, er
 }
 
 func (r *jobRecord) fields() []any {
-	return []any{&r.JobID, &r.ServiceURL, &r.CheckedTo, &r.CheckedDay, &r.Version}
+	return []any{&r.JobID, &r.ServiceURL, &r.CheckedTo, &r.CheckedDay}
 }
 
 // teamRecord is a team with the record of its job.
@@ -50,20 +50,16 @@ func (s *Service) teamRecords(ctx context.Context, q db.Queryer) ([]teamRecord, 
 
 func putRecord(ctx context.Context, tx *db.Tx, team string, r jobRecord) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO standup_schedules (team, job_id, service_url, checked_to, checked_day, version) VALUES (?, ?, ?, ?, ?, ?)
+		INSERT INTO standup_schedules (team, job_id, service_url, checked_to, checked_day) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (team) DO UPDATE SET job_id = excluded.job_id, service_url = excluded.service_url,
-			checked_to = excluded.checked_to, checked_day = excluded.checked_day, version = excluded.version`,
-		team, r.JobID, r.ServiceURL, r.CheckedTo, r.CheckedDay, r.Version)
+			checked_to = excluded.checked_to, checked_day = excluded.checked_day`,
+		team, r.JobID, r.ServiceURL, r.CheckedTo, r.CheckedDay)
 	return err
 }
 
 // skipMissed marks a team's slots as checked up to the given time, so that no standup before that time is treated as
 // missed.
 func skipMissed(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
-	r, err := findRecord(ctx, tx, team)
-	if err != nil {
-		return err
-	}
-	r.CheckedTo, r.Version = clock.At(now), r.Version+1
-	return putRecord(ctx, tx, team, r)
+	_, err := tx.Exec(ctx, `UPDATE standup_schedules SET checked_to = ? WHERE team = ?`, clock.At(now), team)
+	return err
 }
