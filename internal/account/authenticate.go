@@ -23,17 +23,15 @@ type caller struct {
 	used   clock.Time // when the token's device was last used
 }
 
-const callerColumns = `u.id, u.name, u.role, u.agent_id, u.active, ` + event.LogVersionColumns
+const callerColumns = `u.id, u.name, u.role, u.agent_id, u.active, ` + event.TaskVersion
 
 // scanCaller scans callerColumns into c, and any further columns into more.
 func scanCaller(row db.Row, more ...any) (c caller, err error) {
 	var agent *string
-	var mark event.LogVersion
-	err = row.Scan(slices.Concat([]any{&c.ID, &c.Name, &c.Role, &agent, &c.active}, mark.Columns(), more)...)
+	err = row.Scan(slices.Concat([]any{&c.ID, &c.Name, &c.Role, &agent, &c.active, &c.TaskVersion}, more)...)
 	if agent != nil {
 		c.AgentID = *agent
 	}
-	c.AsOf = mark.String()
 	return c, err
 }
 

@@ -47,10 +47,10 @@ func TestCallerOfAnotherProcess(t *testing.T) {
 					t.Fatal(err)
 				}
 				got, err := s.Authenticate(t.Context(), in.Token)
-				if err != nil || got.Role != role || got.AsOf == last {
+				if err != nil || got.Role != role || got.TaskVersion == last {
 					t.Errorf("change %d to %s: %+v, %v", i, role, got, err)
 				}
-				last = got.AsOf
+				last = got.TaskVersion
 			}
 			if _, err := other.Change(system(t), ada.ID, Change{Active: new(false)}, nil); err != nil {
 				t.Fatal(err)

@@ -97,7 +97,7 @@ func TestLoginOfAnAccountThatChanges(t *testing.T) {
 
 // same compares actors except for the state of the log at which they were read.
 func same(got, want actor.Actor) bool {
-	got.AsOf, got.Device = want.AsOf, want.Device
+	got.TaskVersion, got.Device = want.TaskVersion, want.Device
 	return got == want
 }
 

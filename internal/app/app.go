@@ -222,7 +222,7 @@ func (a *App) wire() error {
 	a.Tasks = &task.Service{DB: a.DB, Now: now, Inbox: a.Inbox, Zone: cfg.Timezone, Redact: a.redact}
 	a.Search = &search.Service{DB: a.DB}
 	a.Events = &event.Service{
-		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
+		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates, Tasks: a.Tasks.CardsByID,
 	}
 	a.wireRuntime()
 	if err := checkFields(a.Agents); err != nil {

@@ -2,7 +2,9 @@ package app_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -143,6 +145,48 @@ func TestLive(t *testing.T) {
 		s.stop()
 		if took := time.Since(began); took > 50*time.Second {
 			t.Errorf("stopping with an open stream took %s", took)
+		}
+	})
+}
+
+// A dashboard needs no request to show a changed task: the event contains it, as GET returns it.
+func TestTasksInEvents(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		s := newHouse(t, engine, nil).start()
+		owner := s.login(ownerEmail)
+		live := owner.follow("/api/v1/events?topics=task")
+		position := live.until("hello", `{"id":`)["id"]
+		const path = "/api/v1/tasks/TASK-1"
+		owner.post("/api/v1/tasks", map[string]string{"title": "Order paper", "description": "A4"}).want(http.StatusCreated)
+		check := func(l *stream, kind, text string) {
+			t.Helper()
+			frame := l.until(kind, text)
+			var e struct{ Task json.RawMessage }
+			if err := json.Unmarshal([]byte(frame["data"]), &e); err != nil {
+				t.Fatal(err)
+			}
+			if want := bytes.TrimSpace(owner.get(path).want(http.StatusOK).body); !bytes.Equal(e.Task, want) {
+				t.Errorf("%s has the task\n%s\nbut it is\n%s", kind, e.Task, want)
+			}
+		}
+		check(live, "task.created", "TASK-1")
+		owner.patch(path, map[string]string{"title": "Order more paper"}).want(http.StatusOK)
+		check(live, "task.changed", "more paper")
+		owner.post(path+"/comments", map[string]string{"text": "Ordered"}).want(http.StatusCreated)
+		check(live, "comment.created", "TASK-1")
+
+		late := owner.follow("/api/v1/events?topics=task&last_event_id=" + position)
+		for _, kind := range []string{"task.created", "task.changed"} {
+			if f := late.until(kind, "TASK-1"); strings.Contains(f["data"], `"task":`) {
+				t.Errorf("%s is not the last event, but contains the task: %s", kind, f["data"])
+			}
+		}
+		check(late, "comment.created", "TASK-1")
+
+		owner.delete(path).want(http.StatusNoContent)
+		if f := live.until("task.deleted", "TASK-1"); strings.Contains(f["data"], `"task":`) {
+			t.Errorf("the event about the deletion contains the task: %s", f["data"])
 		}
 	})
 }

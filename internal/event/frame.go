@@ -45,8 +45,15 @@ type frame struct {
 	text   []byte
 }
 
-func frameOf(e Event) (frame, error) {
-	text, err := encode(e.ID, e.Kind, e)
+// isAboutTask reports whether the event is activity about a task.
+func (e Event) isAboutTask() bool { return e.Class == Activity && e.Subject.Kind == TopicTask }
+
+// frameOf encodes an event, with the task that it is about if that is given.
+func frameOf(e Event, task json.RawMessage) (frame, error) {
+	text, err := encode(e.ID, e.Kind, struct {
+		Event
+		Task json.RawMessage `json:"task,omitempty"`
+	}{e, task})
 	topic := e.Subject.Kind
 	if e.Class == Audit {
 		topic = TopicUser // a deletion is also recorded as activity, under its own topic

@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -21,7 +22,10 @@ type Service struct {
 	// Current returns the states that a new stream receives first. It must not block. If Current is
 	// nil, there are no such states. Later changes are sent with Publish.
 	Current func() []State
-	Limits  Limits
+	// Tasks returns the current tasks with the given IDs, by ID, as the API returns them. Tasks that no longer exist are
+	// left out. If Tasks is nil, frames contain no tasks.
+	Tasks  func(ctx context.Context, q db.Queryer, ids []string) (map[string]json.RawMessage, error)
+	Limits Limits
 
 	once sync.Once
 	live *hub

@@ -38,27 +38,34 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 		body = []byte("{}")
 	}
 	from := originOf(ctx, class)
-	err = add(ctx, tx, at, class, kind, by.ID, by.Name, about.Kind, about.ID, about.Name, string(body), from.Via, from.Address)
+	err = add(ctx, tx, changesTasks(kind, about),
+		at, class, kind, by.ID, by.Name, about.Kind, about.ID, about.Name, string(body), from.Via, from.Address)
 	if err != nil {
 		return fmt.Errorf("event %s: %w", kind, err)
 	}
 	return nil
 }
 
-// add inserts an event with the next ID and wakes the readers. On PostgreSQL it uses a single
-// statement, which is sent together with the commit. On SQLite it needs two statements.
-func add(ctx context.Context, tx *db.Tx, values ...any) error {
+// add inserts an event with the next ID and wakes the readers. If the event changes tasks, TaskVersion changes as well.
+// On PostgreSQL it uses a single statement, which is sent together with the commit. On SQLite it needs two statements.
+func add(ctx context.Context, tx *db.Tx, tasks bool, values ...any) error {
 	const rest = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
+	count, version := `UPDATE event_counter SET last = last + 1 WHERE one = 1`, []any(nil)
+	if tasks {
+		count, version = `UPDATE event_counter SET last = last + 1, tasks = ? WHERE one = 1`, []any{newTaskVersion()}
+	}
 	clause, topic := tx.AlsoWake(topicOfLog)
 	values = append(values, topic...)
 	if tx.Engine() == db.Postgres {
 		return tx.Later(ctx, `
-			WITH next AS (UPDATE event_counter SET last = last + 1 WHERE one = 1 RETURNING last)
-			INSERT INTO events (`+eventColumns+`) VALUES ((SELECT last FROM next), `+rest+`)`+clause, values...)
+			WITH next AS (`+count+` RETURNING last)
+			INSERT INTO events (`+eventColumns+`) VALUES ((SELECT last FROM next), `+rest+`)`+clause, append(version, values...)...)
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES ((SELECT last + 1 FROM event_counter WHERE one = 1), `+rest+`)`+clause, values...)
+	_, err := tx.Exec(ctx, `
+		INSERT INTO events (`+eventColumns+`)
+		VALUES ((SELECT last + 1 FROM event_counter WHERE one = 1), `+rest+`)`+clause, values...)
 	if err == nil {
-		_, err = tx.Exec(ctx, `UPDATE event_counter SET last = last + 1 WHERE one = 1`)
+		_, err = tx.Exec(ctx, count, version...)
 	}
 	return err
 }
@@ -105,24 +112,20 @@ func readRange(ctx context.Context, q db.Queryer) (s logRange, err error) {
 
 // following returns up to limit events of any class with IDs above id, in order. It returns
 // errPurged if some of them may have been deleted. It also returns errPurged if id is above the
-// newest ID, because the database has then been restored from a backup and reuses IDs. It reads
-// from one snapshot, so that no events are deleted between its queries.
-func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event, err error) {
-	err = d.View(ctx, func(q db.Queryer) error {
-		at, err := readRange(ctx, q)
-		if err != nil {
-			return err
-		}
-		if id < at.purged || id > at.last {
-			return errPurged
-		}
-		// With the limit as a parameter, SQLite would plan the query on each
-		// call.
-		rows, err := q.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE id > ? ORDER BY id LIMIT `+strconv.Itoa(limit), id)
-		list, err = db.All(rows, err, scan)
-		return err
-	})
-	return list, err
+// newest ID, because the database has then been restored from a backup and reuses IDs. It must be
+// called in a View, so that no events are deleted between its queries.
+func following(ctx context.Context, q db.Queryer, id int64, limit int) ([]Event, error) {
+	at, err := readRange(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if id < at.purged || id > at.last {
+		return nil, errPurged
+	}
+	// With the limit as a parameter, SQLite would plan the query on each
+	// call.
+	rows, err := q.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE id > ? ORDER BY id LIMIT `+strconv.Itoa(limit), id)
+	return db.All(rows, err, scan)
 }
 
 var errPurged = errors.New("the requested events have been deleted")

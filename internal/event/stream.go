@@ -208,21 +208,17 @@ func (t *Stream) run(ctx context.Context) error {
 // catchUp reads the events after the stream's position, up to the given ID, from the log and sends them.
 func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 	for t.pos < upTo {
-		events, err := t.s.readBatch(ctx, t.pos)
+		batch, err := t.s.readBatch(ctx, t.pos)
 		if errors.Is(err, errPurged) {
 			return endBehind // the client gets a reset when it reconnects
 		}
 		if err != nil {
 			return fmt.Errorf("catch up with the log: %w", err)
 		}
-		batch, err := frames(events)
-		if err != nil {
-			return err
-		}
 		if err := t.pass(ctx, batch); err != nil {
 			return err
 		}
-		if len(events) < batchSize {
+		if len(batch) < batchSize {
 			return nil
 		}
 	}

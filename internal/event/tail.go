@@ -2,11 +2,15 @@ package event
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
+
+	"wardroom/internal/platform/db"
 )
 
 const (
@@ -63,19 +67,15 @@ func (s *Service) pull(ctx context.Context) error {
 		if !wanted {
 			return nil
 		}
-		events, err := s.readBatch(ctx, at)
+		batch, err := s.readBatch(ctx, at)
 		switch {
 		case errors.Is(err, errPurged):
 			h.dropAll() // the clients reconnect and get a reset
 			return nil
 		case err != nil:
 			return fmt.Errorf("read the log: %w", err)
-		case len(events) == 0:
+		case len(batch) == 0:
 			return nil
-		}
-		batch, err := frames(events)
-		if err != nil {
-			return err
 		}
 		streams := h.broadcast(batch, batch[len(batch)-1].id)
 		select {
@@ -91,20 +91,53 @@ func pauseFor(streams int) time.Duration {
 	return min(minPause+time.Duration(streams)*pausePerStream, maxPause)
 }
 
-// readBatch reads the events after id, within the timeout Limits.Read. Without that timeout, a
-// connection that died silently would block all streams for about 15 minutes, until the kernel
-// closes it.
-func (s *Service) readBatch(ctx context.Context, id int64) ([]Event, error) {
+// readBatch returns the frames of the events after id, within the timeout Limits.Read. Without that
+// timeout, a connection that died silently would block all streams for about 15 minutes, until the
+// kernel closes it.
+func (s *Service) readBatch(ctx context.Context, id int64) (batch []frame, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.withDefaults().Read)
 	defer cancel()
-	return following(ctx, s.DB, id, batchSize)
+	err = s.DB.View(ctx, func(q db.Queryer) error {
+		events, err := following(ctx, q, id, batchSize)
+		if err != nil {
+			return err
+		}
+		tasks, err := s.changedTasks(ctx, q, events)
+		if err != nil {
+			return err
+		}
+		batch, err = frames(events, tasks)
+		return err
+	})
+	return batch, err
 }
 
-func frames(events []Event) ([]frame, error) {
+// changedTasks returns the tasks that the events are about, by ID, as they are now.
+func (s *Service) changedTasks(ctx context.Context, q db.Queryer, events []Event) (map[string]json.RawMessage, error) {
+	var ids []string
+	for _, e := range events {
+		if e.isAboutTask() && !slices.Contains(ids, e.Subject.ID) {
+			ids = append(ids, e.Subject.ID)
+		}
+	}
+	if s.Tasks == nil || len(ids) == 0 {
+		return nil, nil
+	}
+	return s.Tasks(ctx, q, ids)
+}
+
+// frames encodes events. The last event about each task contains the task; in the others before it, the task would only
+// be repeated.
+func frames(events []Event, tasks map[string]json.RawMessage) ([]frame, error) {
 	list := make([]frame, len(events))
-	for i, e := range events {
+	sent := map[string]bool{}
+	for i, e := range slices.Backward(events) {
+		var task json.RawMessage
+		if id := e.Subject.ID; e.isAboutTask() && !sent[id] {
+			task, sent[id] = tasks[id], true
+		}
 		var err error
-		if list[i], err = frameOf(e); err != nil {
+		if list[i], err = frameOf(e, task); err != nil {
 			return nil, err
 		}
 	}

@@ -255,6 +255,32 @@ func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, 
 	return c, version, err
 }
 
+// CardsByID returns the current cards of the tasks with the given IDs, by ID, as JSON with all fields.
+func (s *Service) CardsByID(ctx context.Context, q db.Queryer, ids []string) (map[string]json.RawMessage, error) {
+	cards, now := make(map[string]json.RawMessage, len(ids)), s.Now()
+	rows, err := q.Query(ctx, `SELECT id, number, claim_until, card, rest FROM tasks WHERE id `+in(anys(ids, func(id string) any { return id })),
+		anys(ids, func(id string) any { return id })...)
+	type stored struct {
+		id string
+		cardRow
+	}
+	found, err := db.All(rows, err, func(row db.Row) (d stored, err error) {
+		err = row.Scan(&d.id, &d.number, &d.until, &d.card.board, &d.card.rest)
+		return d, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the changed tasks: %w", err)
+	}
+	for _, d := range found {
+		c, err := d.current(ctx, q, now, false)
+		if err != nil {
+			return nil, err
+		}
+		cards[d.id] = c.AppendJSON(nil)
+	}
+	return cards, nil
+}
+
 // Cards returns one page of the tasks that match the filter. Slim cards have only the fields that
 // are needed to show the board. The filter may name deactivated accounts, so that their tasks can
 // be found and reassigned.

@@ -15,39 +15,43 @@ import (
 
 // listETag returns an identifier for the board's state. As long as the
 // identifier stays the same, a repeated request for a list returns the same
-// tasks. It contains the event log's version, which changes with every change
+// tasks. It contains event.TaskVersion, which changes with every change
 // to a task or to a name that tasks show. It also contains the time at which a
-// claim last expired, because no event is recorded when a claim expires.
+// claim last expired, because no event is recorded when a claim expires, and the
+// zone in which due days end.
 //
 // Callers must get the identifier before they read the list. The list can then
 // be newer than its ETag, which only causes one unnecessary read by the client.
 func (s *Service) listETag(ctx context.Context) (string, error) {
-	asOf := actor.From(ctx).AsOf
-	if asOf == "" {
-		m, err := event.ReadLogVersion(ctx, s.DB.Brief())
-		if err != nil {
+	version := actor.From(ctx).TaskVersion
+	if version == "" {
+		var err error
+		if version, err = event.ReadTaskVersion(ctx, s.DB.Brief()); err != nil {
 			return "", err
 		}
-		asOf = m.String()
 	}
-	ended, err := s.claimEnds.last(ctx, s.DB.Brief(), asOf, s.Now())
-	return asOf + "/" + strconv.FormatInt(ended, 10), err
+	ended, err := s.claimEnds.last(ctx, s.DB.Brief(), version, s.Now())
+	zone := ""
+	if s.Zone != nil {
+		zone = s.Zone.String()
+	}
+	return version + "/" + strconv.FormatInt(ended, 10) + "/" + zone, err
 }
 
 // claimEnds caches the time at which a claim last expired. The cached time is
-// valid until the next claim expires or the event log's version changes.
+// valid until the next claim expires or event.TaskVersion changes.
 type claimEnds struct {
-	mu    sync.Mutex
-	asOf  string
-	ended int64 // microseconds since 1970; 0 means never
-	from  time.Time
-	next  *clock.Time // when the next claim expires; nil means never
+	mu      sync.Mutex
+	version string // event.TaskVersion
+	ended   int64  // microseconds since 1970; 0 means never
+	from    time.Time
+	next    *clock.Time // when the next claim expires; nil means never
 }
 
 // last returns the time when a claim last expired, in microseconds since 1970.
-func (e *claimEnds) last(ctx context.Context, q db.Queryer, asOf string, now time.Time) (int64, error) {
+func (e *claimEnds) last(ctx context.Context, q db.Queryer, version string, now time.Time) (int64, error) {
 	e.mu.Lock()
-	if e.asOf == asOf && !now.Before(e.from) && (e.next == nil || now.Before(e.next.Time)) {
+	if e.version == version && !now.Before(e.from) && (e.next == nil || now.Before(e.next.Time)) {
 		defer e.mu.Unlock()
 		return e.ended, nil
 	}
@@ -65,6 +69,6 @@ func (e *claimEnds) last(ctx context.Context, q db.Queryer, asOf string, now tim
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.asOf, e.ended, e.from, e.next = asOf, micros, now, next
+	e.version, e.ended, e.from, e.next = version, micros, now, next
 	return micros, nil
 }

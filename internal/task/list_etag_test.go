@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"wardroom/internal/event"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -51,6 +52,13 @@ func TestUnchangedList(t *testing.T) {
 		if w := ask("user", "/tasks?colour=red", "*"); w.Code != http.StatusUnprocessableEntity {
 			t.Errorf("what is wrong is %d to who takes anything", w.Code)
 		}
+		record := func(class event.Class, kind, about string) func(context.Context) error {
+			return func(ctx context.Context) error {
+				return d.Tx(ctx, func(tx *db.Tx) error {
+					return event.Record(ctx, tx, at, class, kind, event.Subject{Kind: about, ID: "1", Name: "1"}, nil)
+				})
+			}
+		}
 		changes := []struct {
 			name string
 			do   func(context.Context) error
@@ -82,6 +90,8 @@ func TestUnchangedList(t *testing.T) {
 				return s.EndLeases(ctx)
 			}},
 			{"a task that is gone", func(ctx context.Context) error { return s.Delete(ctx, "TASK-2", nil) }},
+			{"a new name of an account", record(event.Audit, "user.changed", event.TopicUser)},
+			{"a change of a project", record(event.Activity, "project.changed", event.TopicProject)},
 		}
 		for _, c := range changes {
 			if err := c.do(ctx); err != nil {
@@ -94,6 +104,17 @@ func TestUnchangedList(t *testing.T) {
 			tag = w.Header().Get("ETag")
 			if w := ask("user", "/tasks", tag); w.Code != http.StatusNotModified {
 				t.Errorf("after %s, asked again, it is %d", c.name, w.Code)
+			}
+		}
+		for name, do := range map[string]func(context.Context) error{
+			"a login": record(event.Audit, "login.succeeded", event.TopicUser), "an inbox item": record(event.Activity, "inbox.raised", event.TopicInbox),
+			"a standup": record(event.Activity, "standup.opened", event.TopicStandup),
+		} {
+			if err := do(ctx); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if w := ask("user", "/tasks", tag); w.Code != http.StatusNotModified {
+				t.Errorf("after %s it is %d, although no task has changed", name, w.Code)
 			}
 		}
 	})

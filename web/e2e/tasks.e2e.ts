@@ -88,6 +88,11 @@ describe('a board that two look at', () => {
     const wait = two.page.getByRole('button', { name: 'Show 1 new item' })
     await wait.waitFor()
     expect(await column(two.page, 'To do').getByText('Write the runbook').count()).toBe(0)
+    // The events contain the changed tasks, so from here on, nothing is requested.
+    const requests: string[] = []
+    two.page.on('request', r => {
+      if (new URL(r.url()).pathname.startsWith('/api/v1/tasks')) requests.push(r.url())
+    })
     await wait.click()
     await column(two.page, 'To do').getByText('Write the runbook').waitFor()
 
@@ -109,6 +114,7 @@ describe('a board that two look at', () => {
     await one.page.getByRole('button', { name: 'Unblock' }).click()
     await choose(one.page.locator('aside').getByLabel('Status'), 'done')
     await column(two.page, 'Done').getByText('Write the runbook').waitFor()
+    expect(requests).toEqual([])
     expect([...one.complaints, ...two.complaints]).toEqual([])
     await one.context.close()
     await two.context.close()

@@ -123,10 +123,10 @@ type Actor struct {
 	Device string
 	// Key is the ID of the API key that sent the request; empty for tokens.
 	Key string
-	// AsOf identifies the last event that had been recorded when the caller's account was
-	// read at the start of the request. Using it saves a second query of the event log.
-	// It is empty if unknown, and must not be used after the request.
-	AsOf string
+	// TaskVersion is event.TaskVersion when the caller's account was read at the start of the
+	// request. Using it saves a second query. It is empty if unknown, and must not be used after
+	// the request.
+	TaskVersion string
 }
 
 // System is the actor of background work.

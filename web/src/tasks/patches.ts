@@ -1,32 +1,20 @@
-import type { QueryClient } from '@tanstack/react-query'
-import { api, take } from '../api/client'
-import { Problem } from '../api/problem'
+import { notifyManager, type QueryClient } from '@tanstack/react-query'
 import { eventOf, gathered, type Patch, rereadSoon } from '../app/live/patches'
 import { dropTask, putTask } from './queries'
-
-/** From this many changed tasks on, refetching the lists is cheaper. */
-const many = 20
+import type { Task } from './task'
 
 let cacheOf: QueryClient | null = null
 
-const readAnew = gathered(ids => {
+/** Puts changed tasks into the cache. Tasks that change together are shown together. */
+const show = gathered<Task>(tasks => {
   const cache = cacheOf
-  if (!cache) return
-  if (ids.length > many) return rereadSoon(cache, ['tasks', 'list'])
-  for (const id of ids) {
-    take(api.GET('/api/v1/tasks/{id}', { params: { path: { id } } })).then(
-      task => putTask(cache, task),
-      err => {
-        if (err instanceof Problem && err.status === 404) dropTask(cache, id)
-      },
-    )
-  }
+  if (cache) notifyManager.batch(() => tasks.forEach(task => putTask(cache, task)))
 })
 
 /** Events with which a receipt appears or changes. A person can also approve a task by moving it. */
 const judges = ['task.receipt_made', 'task.reported', 'task.approved', 'task.sent_back', 'task.changed']
 
-/** Events name the changed task, which is then refetched. */
+/** The last event of a change contains the task as it is now. */
 export const taskPatches: readonly Patch[] = [
   {
     on: ['task.', 'comment.'],
@@ -36,7 +24,7 @@ export const taskPatches: readonly Patch[] = [
       cacheOf = cache
       const { id, name } = event.subject
       if (event.kind === 'task.deleted') dropTask(cache, id)
-      else if (cache.getQueryCache().find({ queryKey: ['tasks'], exact: false })) readAnew(id)
+      else if (event.task) show(event.task)
       for (const key of [id, name]) {
         rereadSoon(cache, ['tasks', 'history', key])
         if (event.kind === 'task.reported' || event.kind === 'task.dispatch_ended')

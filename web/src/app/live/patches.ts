@@ -25,8 +25,8 @@ export function dispatch(patches: readonly Patch[], happened: Happened, cache: Q
   }
 }
 
-/** Returns the activity event in a frame, or null. */
-export function eventOf(happened: Happened): Schemas['Event'] | null {
+/** Returns the activity event in a frame, with the changed task if the frame contains it, or null. */
+export function eventOf(happened: Happened): (Schemas['Event'] & { task?: Schemas['Task'] }) | null {
   const v = happened.data
   return typeof v === 'object' && v !== null && 'subject' in v && 'kind' in v ? (v as Schemas['Event']) : null
 }
@@ -89,17 +89,17 @@ export function rereadFailed(cache: QueryClient): void {
   void cache.refetchQueries({ type: 'active', predicate: q => q.state.status === 'error' }, { cancelRefetch: false })
 }
 
-/** Returns a function that collects IDs for a moment and passes each once to f. */
-export function gathered(f: (ids: string[]) => void): (id: string) => void {
-  let ids = new Set<string>()
-  return id => {
-    if (ids.size === 0) {
+/** Returns a function that collects items for a moment and passes each once to f. */
+export function gathered<T = string>(f: (items: T[]) => void): (item: T) => void {
+  let items = new Set<T>()
+  return item => {
+    if (items.size === 0) {
       setTimeout(() => {
-        const all = [...ids]
-        ids = new Set()
+        const all = [...items]
+        items = new Set()
         f(all)
       }, gather / 5)
     }
-    ids.add(id)
+    items.add(item)
   }
 }
