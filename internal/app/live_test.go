@@ -184,7 +184,7 @@ func TestTasksInEvents(t *testing.T) {
 		}
 		check(late, "comment.created", "TASK-1")
 
-		owner.delete(path).want(http.StatusNoContent)
+		owner.send(http.MethodDelete, path, nil).want(http.StatusNoContent)
 		if f := live.until("task.deleted", "TASK-1"); strings.Contains(f["data"], `"task":`) {
 			t.Errorf("the event about the deletion contains the task: %s", f["data"])
 		}

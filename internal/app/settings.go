@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"wardroom/internal/account"
 	"wardroom/internal/gateway"
 	"wardroom/internal/pairing"
 	"wardroom/internal/platform/config"
@@ -19,12 +18,8 @@ import (
 func (a *App) newSettings() *settings.Service {
 	return &settings.Service{
 		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
-		Fixed: fixedSettings(a.cfg, a.opts.Demo),
-		Confirm: func(ctx context.Context, password *string, do func(func(context.Context, *db.Tx) error) error) error {
-			return a.Accounts.Confirm(ctx, password, "settings change", do)
-		},
-		Refusals: account.ConfirmFaults(),
-		Changed:  func() { a.Pairing.Follow() },
+		Fixed: fixedSettings(a.cfg, a.opts.Demo), Accounts: a.Accounts,
+		Changed: func() { a.Pairing.Follow() },
 	}
 }
 

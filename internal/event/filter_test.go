@@ -32,7 +32,7 @@ func scatter(t testing.TB, d *db.DB, random *rand.Rand, n int) (all []Event) {
 			who := []string{"ada", "bob", "cto", "system"}[random.IntN(4)]
 			id := fmt.Sprint(subject, random.IntN(4))
 			then := at.Add(time.Duration(random.IntN(61)-30) * time.Minute / 2)
-			if err := add(t.Context(), tx, then, class, kind, who, who, subject, id, id, "{}", "", ""); err != nil {
+			if err := add(t.Context(), tx, false, then, class, kind, who, who, subject, id, id, "{}", "", ""); err != nil {
 				return err
 			}
 			e := Event{ID: int64(i + 1), Class: class, Kind: kind, Actor: Author{who, who}, Subject: Subject{subject, id, id}}

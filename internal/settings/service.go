@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
@@ -39,10 +40,7 @@ type Service struct {
 	// Configured has the numbers of days of retention.
 	Configured []ConfiguredDays
 
-	// Confirm checks that the password is the caller's and calls do. It passes do a function to
-	// call in the transaction that makes the change. Refusals are its errors.
-	Confirm  func(ctx context.Context, password *string, do func(check func(context.Context, *db.Tx) error) error) error
-	Refusals []*fault.Error
+	Accounts *account.Service // checks the caller's password
 	// Changed, if set, is called after the gateway client has got another address or token.
 	Changed func()
 
@@ -149,11 +147,12 @@ func (s *Service) Change(ctx context.Context, c Change, version *int64) (Setting
 			return s.changeIn(ctx, tx, c, v, version)
 		})
 	}
-	confirm := s.Confirm
-	if c.Gateway.empty() && (c.Holds.InRuntime == nil || !*c.Holds.InRuntime) {
-		confirm = withoutPassword
+	var err error
+	if c.Gateway.empty() && (c.Holds.InRuntime == nil || !*c.Holds.InRuntime) { // needs no password
+		err = write(func(context.Context, *db.Tx) error { return nil })
+	} else {
+		err = s.Accounts.Confirm(ctx, c.CurrentPassword, auditName, write)
 	}
-	err := confirm(ctx, c.CurrentPassword, write)
 	if err != nil {
 		return Settings{}, fmt.Errorf("change the settings: %w", err)
 	}
@@ -163,10 +162,8 @@ func (s *Service) Change(ctx context.Context, c Change, version *int64) (Setting
 	return s.Show(ctx)
 }
 
-// withoutPassword is a Confirm that asks for no password.
-func withoutPassword(_ context.Context, _ *string, do func(func(context.Context, *db.Tx) error) error) error {
-	return do(func(context.Context, *db.Tx) error { return nil })
-}
+// auditName is the name of a change in the audit log if the password was wrong.
+const auditName = "settings change"
 
 // unchanged returns the settings for a change that names none.
 func (s *Service) unchanged(ctx context.Context, version *int64) (Settings, error) {
@@ -285,7 +282,7 @@ func (s *Service) Test(ctx context.Context, c Change) (gateway.Examination, erro
 	if err := s.check(ctx, c.Gateway); err != nil {
 		return gateway.Examination{}, err
 	}
-	err := s.Confirm(ctx, c.CurrentPassword, func(check func(context.Context, *db.Tx) error) error {
+	err := s.Accounts.Confirm(ctx, c.CurrentPassword, auditName, func(check func(context.Context, *db.Tx) error) error {
 		return s.DB.Tx(ctx, func(tx *db.Tx) error { return check(ctx, tx) })
 	})
 	if err != nil {

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/bcrypt"
+
+	"wardroom/internal/account"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -43,9 +46,7 @@ func start(t *testing.T, d *db.DB, keys vault.Source) process {
 	log := &bytes.Buffer{}
 	p := process{client: client, log: log, Service: &settings.Service{
 		DB: d, Runtime: client, Keys: keys, Log: slog.New(slog.NewTextHandler(log, nil)), Now: clock.Now, Every: 5 * time.Millisecond,
-		Confirm: func(_ context.Context, _ *string, do func(func(context.Context, *db.Tx) error) error) error {
-			return do(func(context.Context, *db.Tx) error { return nil })
-		},
+		Accounts: &account.Service{DB: d, Now: clock.Now, Cost: bcrypt.MinCost},
 	}}
 	if err := p.Load(t.Context()); err != nil {
 		t.Fatal(err)
@@ -53,11 +54,30 @@ func start(t *testing.T, d *db.DB, keys vault.Source) process {
 	return p
 }
 
+const password = "four random words are good"
+
+// newAdmin returns a context with a new admin as the caller.
+func (p process) newAdmin(t *testing.T) context.Context {
+	t.Helper()
+	u, err := p.Accounts.Create(actor.With(t.Context(), actor.System),
+		account.NewUser{Email: "ada@example.com", Name: "Ada", Password: password, Role: actor.Admin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return actor.With(t.Context(), actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role})
+}
+
 // set changes the gateway's address and token.
 func (p process) set(t *testing.T, url, token string) {
 	t.Helper()
-	ctx := actor.With(t.Context(), actor.Actor{ID: "0199a0b4-5c00-7000-8000-000000000001", Name: "Ada", Role: actor.Admin})
-	c := settings.Change{Gateway: settings.GatewayChange{URL: patch.Set(url), Token: patch.Set(token)}}
+	ctx, c := p.newAdmin(t), settings.Change{Gateway: settings.GatewayChange{URL: patch.Set(url), Token: patch.Set(token)}}
+	for _, missing := range []*string{nil, new("wrong")} {
+		c.CurrentPassword = missing
+		if _, err := p.Change(ctx, c, nil); !errors.Is(err, account.ErrConfirm) && !errors.Is(err, account.ErrPassword) {
+			t.Errorf("without the password: %v", err)
+		}
+	}
+	c.CurrentPassword = new(password)
 	if _, err := p.Change(ctx, c, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +137,8 @@ func TestRetentionDays(t *testing.T) {
 		one, other := start(t, d, vault.Source{Key: keyA}), start(t, d, vault.Source{Key: keyA})
 		for _, p := range []process{one, other} {
 			p.Configured = []settings.ConfiguredDays{{Setting: "ARCHIVE_AFTER_DAYS", Days: 7}, {Setting: "HISTORY_RETENTION_DAYS", Days: 90, Fixed: true}}
-			p.Confirm = nil // no password is needed
 		}
-		ctx := actor.With(t.Context(), actor.Actor{ID: "0199a0b4-5c00-7000-8000-000000000001", Name: "Ada", Role: actor.Admin})
+		ctx := one.newAdmin(t)
 		was, err := other.Show(ctx)
 		if err != nil || was.Retention[0].Value != 7 || was.Retention[0].Source != settings.Default || !was.Retention[0].Editable {
 			t.Fatalf("before: %+v, %v", was.Retention, err)
