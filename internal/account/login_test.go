@@ -195,11 +195,5 @@ func TestLoginQueue(t *testing.T) {
 // queued returns how many logins wait for a core or for others on their account, whichever is
 // more. The sum would count a login twice that has just moved from one queue to the other.
 func queued(s *Service, k *hasher) int {
-	n := int(k.waiting.Load())
-	s.semaphores.mu.Lock()
-	defer s.semaphores.mu.Unlock()
-	for _, l := range s.semaphores.open {
-		n = max(n, l.users-cap(l.in))
-	}
-	return n
+	return max(int(k.waiting.Load()), s.attempts.Waiting())
 }

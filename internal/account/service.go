@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/limiter"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/once"
 	"wardroom/internal/platform/page"
@@ -39,7 +40,7 @@ type Service struct {
 	once       sync.Once
 	passwords  *hasher
 	broken     error      // why there is no hasher
-	semaphores semaphores // limit concurrent password checks by account and address
+	attempts   limiter.Queue // limits concurrent password checks by account and address
 	notes      notes      // written later; see Run
 	link       signInLink // see OfferSignIn
 	tokens     tokens

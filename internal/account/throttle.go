@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"sync"
 	"time"
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/limiter"
 	"wardroom/internal/platform/plaintext"
 )
 
@@ -132,14 +132,14 @@ func digest(kind, text string) string {
 // Without this limit, ten correct logins at once would look like guessing. Across replicas, only
 // the count of failures limits attempts.
 func (s *Service) admit(ctx context.Context, a *attempt) (leave func(error), err error) {
-	account, err := s.semaphores.enter(ctx, a.account, 1)
+	account, err := s.attempts.Enter(ctx, a.account, 1, maxQueue)
 	if err != nil {
-		return nil, err
+		return nil, busyIfFull(err)
 	}
-	address, err := s.semaphores.enter(ctx, a.address, addressWidth)
+	address, err := s.attempts.Enter(ctx, a.address, addressWidth, maxQueue)
 	if err != nil {
 		account()
-		return nil, err
+		return nil, busyIfFull(err)
 	}
 	leave = func(ended error) {
 		if errors.Is(ended, ErrBusy) {
@@ -153,6 +153,13 @@ func (s *Service) admit(ctx context.Context, a *attempt) (leave func(error), err
 		return nil, err
 	}
 	return leave, nil
+}
+
+func busyIfFull(err error) error {
+	if errors.Is(err, limiter.ErrFull) {
+		return busy()
+	}
+	return err
 }
 
 func (s *Service) charge(ctx context.Context, a *attempt) error {
@@ -270,56 +277,4 @@ func (s *Service) PurgeLoginFailures(ctx context.Context) error {
 		return fmt.Errorf("purge failed logins: %w", err)
 	}
 	return nil
-}
-
-// semaphores limits concurrency per key. The zero value is ready to use.
-type semaphores struct {
-	mu   sync.Mutex
-	open map[string]*semaphore
-}
-
-type semaphore struct {
-	in    chan struct{} // holds one value for each holder
-	users int           // holders and waiters
-}
-
-// enter acquires the semaphore for a key, which at most width callers can hold at once. Call leave
-// to release it. enter returns ErrBusy if too many callers are already waiting. The empty key is
-// not limited.
-func (l *semaphores) enter(ctx context.Context, key string, width int) (leave func(), err error) {
-	if key == "" {
-		return func() {}, nil
-	}
-	l.mu.Lock()
-	if l.open == nil {
-		l.open = map[string]*semaphore{}
-	}
-	one := l.open[key]
-	if one == nil {
-		one = &semaphore{in: make(chan struct{}, width)}
-		l.open[key] = one
-	}
-	if one.users >= width+maxQueue {
-		l.mu.Unlock()
-		return nil, busy()
-	}
-	one.users++
-	l.mu.Unlock()
-	select {
-	case one.in <- struct{}{}:
-		return func() { <-one.in; l.drop(key, one) }, nil
-	case <-ctx.Done():
-		l.drop(key, one)
-		return nil, ctx.Err()
-	}
-}
-
-// drop records that a caller no longer uses a semaphore. It deletes a semaphore that is no longer
-// used by any caller.
-func (l *semaphores) drop(key string, one *semaphore) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if one.users--; one.users == 0 {
-		delete(l.open, key)
-	}
 }

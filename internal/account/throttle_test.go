@@ -250,34 +250,10 @@ func TestThrottleRaces(t *testing.T) {
 			_, err := replicas[0].Login(t.Context(), fmt.Sprintf("early%d@example.com", i), goodPassword, office)
 			return err
 		}), map[string]int{"won": 25})
-		if n := len(replicas[0].semaphores.open); n != 0 {
-			t.Errorf("%d semaphores are left", n)
+		if n := replicas[0].attempts.Keys(); n != 0 {
+			t.Errorf("%d attempts are left", n)
 		}
 	})
-}
-
-// TestLanes checks that canceled callers leave the queue and release their place.
-func TestLanes(t *testing.T) {
-	t.Parallel()
-	var l semaphores
-	leave, err := l.enter(t.Context(), "a", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if other, err := l.enter(t.Context(), "b", 1); err != nil {
-		t.Error(err)
-	} else {
-		other()
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := l.enter(ctx, "a", 1); err == nil {
-		t.Error("two in one semaphore")
-	}
-	leave()
-	if len(l.open) != 0 {
-		t.Errorf("semaphores are left: %v", l.open)
-	}
 }
 
 func TestPurgeLoginFailures(t *testing.T) {

@@ -10,8 +10,8 @@ import "slices"
 var plumbing = []string{
 	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/enum",
 	"platform/fault", "platform/job", "platform/label", "platform/limiter", "platform/list", "platform/money",
-	"platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/redact", "platform/vault",
-	"platform/web",
+	"platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/redact", "platform/shared",
+	"platform/vault", "platform/web",
 }
 
 // order lists the features so that each may import those before it, and none behind it. What a
@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 	"platform/clock":     {},
 	"platform/cron":      {"platform/clock"},
 	"platform/config":    {"platform/clock"},
-	"platform/db":        {},
+	"platform/db":        {"platform/limiter", "platform/shared"},
 	"platform/db/dbtest": {"platform/db", "schema"},
 	"platform/encode":    {},
 	"platform/enum":      {"platform/fault"},
@@ -88,6 +88,7 @@ var mayImport = map[string][]string{
 	"platform/patch":     {},
 	"platform/plaintext": {},
 	"platform/redact":    {},
+	"platform/shared":    {},
 	"platform/vault":     {"platform/fault"},
 	"platform/web":       {"platform/actor", "platform/db", "platform/encode", "platform/enum", "platform/fault", "platform/once", "platform/page", "platform/plaintext"},
 

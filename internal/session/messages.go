@@ -21,6 +21,13 @@ type older struct {
 	total, offset, seq int64
 }
 
+// pageOf identifies a page of a conversation.
+type pageOf struct {
+	key    string
+	limit  int
+	before older // the zero value means the newest page
+}
+
 // Messages returns the newest page of a conversation, or the page before a position. A
 // page has at most limit rows of the transcript. The newest page ends with the messages that
 // the agent has not read yet.
@@ -37,7 +44,7 @@ func (s *Service) Messages(ctx context.Context, key string, limit int, before *o
 		return Messages{}, err
 	}
 	defer answered()
-	page, err := s.pages.read(ctx, of, func() (gateway.TurnPage, error) {
+	page, err := s.pages.Read(ctx, of, func(ctx context.Context) (gateway.TurnPage, error) {
 		if before == nil {
 			return s.Runtime.Turns(ctx, key, limit, 0)
 		}

@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/shared"
 	"wardroom/internal/usage"
 )
 
@@ -57,8 +58,8 @@ type Service struct {
 	mirror   sessionMirror
 	messages messageRelay
 	activity activityLog
-	pages    sharedReads[pageOf, gateway.TurnPage]
-	lookups  sharedReads[string, foundSession]
+	pages    shared.Reads[pageOf, gateway.TurnPage]
+	lookups  shared.Reads[string, foundSession]
 	reads    rateLimiter
 }
 
@@ -123,7 +124,7 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 	}
 	defer answered()
 	asOf := clock.At(s.Now())
-	g, err := s.lookups.read(ctx, key, func() (foundSession, error) {
+	g, err := s.lookups.Read(ctx, key, func(ctx context.Context) (foundSession, error) {
 		g, ok, err := s.Runtime.Session(ctx, key)
 		return foundSession{g, ok}, err
 	})

@@ -69,7 +69,7 @@ func TestMessagesAreReadTogether(t *testing.T) {
 		read(impatient, 2, context.Canceled)
 		read(t.Context(), 2, nil)
 		readers.Wait()
-		if n := len(s.pages.reads); n > 0 {
+		if n := s.pages.Running(); n > 0 {
 			t.Errorf("%d readings are left", n)
 		}
 	})

@@ -23,6 +23,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"wardroom/internal/platform/limiter"
 )
 
 // Queryer runs read queries. *DB and *Tx implement it. A function that only reads
@@ -62,7 +64,7 @@ type DB struct {
 	pools         func() []Pool
 	stop          []func() error
 	owner         *owner // SQLite only; see Own
-	limits        callerLimits
+	longReads     limiter.Queue // by caller; see LimitReads
 	schemaVersion atomic.Int64 // latest version this program supports; 0 until Check
 
 	writers  writers

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"wardroom/internal/platform/shared"
 )
 
 // dataVersion detects commits to an SQLite file by any process. It reads PRAGMA data_version, whose
@@ -99,67 +101,13 @@ const maxCached = 1000
 // On SQLite, a cached value is valid until any process commits a change. Every call to
 // Read checks this, so it sees all commits that happened before the call. On
 // PostgreSQL, nothing is cached, because no check is cheaper than the read itself.
-// Instead, concurrent calls for the same key share one read. The read starts only
-// after all of these calls were made, so it also sees all commits before them.
+// Instead, concurrent calls for the same key share one read (see shared.Reads), which
+// also sees all commits before these calls.
 type ReadCache[K comparable, V any] struct {
 	mu    sync.Mutex
 	at    int64 // data version at which the values in known were read, or an earlier one
 	known map[K]V
-	// PostgreSQL only: keys with a running read, and the next read if a caller waits for it.
-	next map[K]*reading[V]
-}
-
-// reading is a read that several callers share.
-type reading[V any] struct {
-	done chan struct{} // closed when v and err are set
-	v    V
-	err  error
-}
-
-// together returns the result of a read that starts after this call. While a read for
-// the given key is running, new callers wait for the next read and share it. If ctx
-// ends, together returns early and the read continues for the other callers.
-func (m *ReadCache[K, V]) together(ctx context.Context, key K, read func(context.Context) (V, error)) (V, error) {
-	m.mu.Lock()
-	mine, runs := m.next[key]
-	if mine == nil {
-		mine = &reading[V]{done: make(chan struct{})}
-		if m.next == nil {
-			m.next = map[K]*reading[V]{}
-		}
-		if m.next[key] = mine; !runs {
-			m.next[key] = nil
-			go m.serve(context.WithoutCancel(ctx), key, mine, read)
-		}
-	}
-	m.mu.Unlock()
-	select {
-	case <-mine.done:
-		return mine.v, mine.err
-	case <-ctx.Done():
-		var none V
-		return none, ctx.Err()
-	}
-}
-
-// serve performs the given read for a key. If callers have begun to wait in the meantime,
-// it performs another read for them, and so on.
-func (m *ReadCache[K, V]) serve(ctx context.Context, key K, now *reading[V], read func(context.Context) (V, error)) {
-	for now != nil {
-		limited, end := context.WithTimeout(ctx, sharedTime)
-		if now.v, now.err = read(limited); now.err != nil && limited.Err() != nil {
-			now.err = fmt.Errorf("%w: %w", errNoAnswer, now.err)
-		}
-		end()
-		close(now.done)
-		m.mu.Lock()
-		if now = m.next[key]; now != nil {
-			m.next[key] = nil
-		} else {
-			delete(m.next, key)
-		}
-		m.mu.Unlock()
-	}
+	reads shared.Reads[K, V] // PostgreSQL only
 }
 
 // Read returns the cached value for a key. If there is none, it loads the value with
@@ -167,7 +115,15 @@ func (m *ReadCache[K, V]) serve(ctx context.Context, key K, now *reading[V], rea
 // not change what it points to.
 func (m *ReadCache[K, V]) Read(ctx context.Context, d *DB, key K, read func(context.Context) (V, error)) (V, error) {
 	if d.commits == nil {
-		return m.together(ctx, key, read)
+		return m.reads.Read(ctx, key, func(ctx context.Context) (V, error) {
+			limited, end := context.WithTimeout(ctx, sharedTime)
+			defer end()
+			v, err := read(limited)
+			if err != nil && limited.Err() != nil {
+				err = fmt.Errorf("%w: %w", errNoAnswer, err)
+			}
+			return v, err
+		})
 	}
 	// The version is read first. A commit during the read then only causes one more
 	// read.

@@ -313,8 +313,8 @@ func TestReadCacheSharesReads(t *testing.T) {
 		failed := errors.New("failed")
 		answer <- failed
 		want("2 failed", "2 failed")
-		if begun != 2 || len(m.next) > 0 {
-			t.Errorf("%d readings, and %d keys are left", begun, len(m.next))
+		if begun != 2 || m.reads.Running() > 0 {
+			t.Errorf("%d readings, and %d keys are left", begun, m.reads.Running())
 		}
 		ask(t.Context())
 		if is := <-got; !strings.Contains(is, errNoAnswer.Error()) {
