@@ -198,7 +198,7 @@ func ticks(r *Runtime, n int) {
 	r.Do(func() {
 		for range n {
 			for _, c := range r.connected(func(c *link) bool { return c.ready }) {
-				c.conn.Event("tick", object{"ts": now}, nil)
+				c.conn.Event("tick", object{"ts": now})
 			}
 		}
 	})

@@ -52,7 +52,7 @@ func (r *Runtime) sendPairingEvents() {
 	}
 	for _, c := range r.connected(func(c *link) bool { return c.ready && demo.Covers(c.scopes, scopePairing) }) {
 		for _, e := range events {
-			c.conn.Event(e.name, e.payload, nil)
+			c.conn.Event(e.name, e.payload)
 		}
 	}
 }

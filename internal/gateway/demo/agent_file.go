@@ -39,7 +39,7 @@ func (r *Runtime) handleFiles(c call) (any, *Failure) {
 	for _, name := range fileNames() {
 		list = append(list, r.fileRow(in.AgentID, name))
 	}
-	return object{"agentId": in.AgentID, "workspace": "demo/workspace-" + in.AgentID, "files": list}, nil
+	return object{"agentId": in.AgentID, "files": list}, nil
 }
 
 func (r *Runtime) handleFile(c call) (any, *Failure) {
@@ -57,5 +57,5 @@ func (r *Runtime) handleFile(c call) (any, *Failure) {
 	if content := r.files[in.AgentID+"/"+in.Name]; content != "" {
 		file["content"] = content
 	}
-	return object{"agentId": in.AgentID, "workspace": "demo/workspace-" + in.AgentID, "file": file}, nil
+	return object{"agentId": in.AgentID, "file": file}, nil
 }

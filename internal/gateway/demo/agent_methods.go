@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -72,9 +71,6 @@ func (r *Runtime) handleAgent(c call) (any, *Failure) {
 	}
 	c.reply(accepted)
 	s, created := r.sessionOf(key, a)
-	if !slices.Contains(s.participants, c.conn.clientID) {
-		s.participants = append(s.participants, c.conn.clientID)
-	}
 	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, maxTimerMs/1000))*r.options.Timing.Second, r.now()), created)
 	return nil, nil
 }
@@ -232,25 +228,15 @@ func (q *run) waitResult() object {
 	}
 	switch q.outcome.kind {
 	case answered:
-		out["status"], out["stopReason"], out["livenessState"] = "ok", "stop", "working"
-		out["terminalReceipt"], out["terminalReply"] = q.receipt(true), q.terminalReply()
+		out["status"], out["stopReason"], out["terminalReply"] = "ok", "stop", q.terminalReply()
 	case failed, drained:
 		out["error"] = q.outcome.error
 	case aborted:
 		out["stopReason"] = "rpc"
 	case timedOut:
-		out["status"], out["error"] = "timeout", q.outcome.error
-		maps.Copy(out, q.timeoutFields())
+		out["status"], out["error"], out["terminalReply"] = "timeout", q.outcome.error, q.terminalReply()
 	}
 	return out
-}
-
-// timeoutFields returns the fields that describe a timed-out run in responses and events.
-func (q *run) timeoutFields() object {
-	return object{
-		"livenessState": "paused", "timeoutPhase": "provider", "providerStarted": true,
-		"terminalReceipt": q.receipt(true), "terminalReply": q.terminalReply(),
-	}
 }
 
 // terminalReply returns a run's answer in the form used by `agent` events and agent.wait.
@@ -259,34 +245,6 @@ func (q *run) terminalReply() object {
 		return object{"disposition": "empty"}
 	}
 	return object{"disposition": "visible", "text": truncate(q.outcome.text, replyChars-1, "…")}
-}
-
-// receipt returns an object that names the model that produced a run's answer. If
-// disposition is true, the object also says whether the answer is visible, as it does in
-// `agent` events and in responses to agent.wait.
-func (q *run) receipt(disposition bool) object {
-	m := q.outcome.spent.model
-	out := object{
-		"runId": q.id, "sessionId": q.session.id, "turnId": q.id,
-		"requested":           object{"provider": m.provider, "model": m.id},
-		"effective":           object{"provider": m.provider, "model": m.id, "responseModel": m.id},
-		"successfulToolNames": []string{}, "rerouted": false,
-	}
-	if disposition {
-		out["terminalDisposition"] = "visible"
-		if q.outcome.text == "" {
-			out["terminalDisposition"] = "not-visible"
-		}
-	}
-	return out
-}
-
-// observation returns the details of a provider error.
-func (q *run) observation() object {
-	m := q.outcome.spent.model
-	return object{
-		"provider": m.provider, "model": m.id, "failoverReason": "format", "providerRuntimeFailureKind": "schema",
-	}
 }
 
 // sendFinal sends the second response to an `agent` request, which reports the end of the
@@ -305,7 +263,6 @@ func (c call) sendFinal(q *run) {
 		out["status"], out["summary"], out["result"] = "ok", "completed", q.result()
 	case timedOut:
 		out["status"], out["summary"], out["result"] = "timeout", "aborted", q.result()
-		out["timeoutPhase"], out["providerStarted"] = "provider", true
 	case aborted:
 		out["status"], out["summary"], out["stopReason"] = "timeout", "aborted", "rpc"
 	}
@@ -313,78 +270,32 @@ func (c call) sendFinal(q *run) {
 }
 
 // result returns the `result` member of the second response to an `agent` request: the
-// run's answer or timeout error, and the details of the run.
+// run's answer or timeout error, and its tokens and cost.
 func (q *run) result() object {
-	late := q.outcome.kind == timedOut
-	payloads := []object{}
-	switch {
-	case late:
-		payloads = []object{{"text": q.outcome.error, "isError": true, "mediaUrl": nil}}
-	case q.outcome.text != "":
-		payloads = []object{{"text": q.outcome.text, "mediaUrl": nil}}
+	payloads, details := []object{}, q.details()
+	meta := object{"durationMs": q.endedAt - q.startedAt, "agentMeta": details, "aborted": false}
+	if q.outcome.kind == timedOut {
+		payloads = []object{{"text": q.outcome.error, "isError": true}}
+		meta["error"] = object{"kind": "incomplete_turn", "message": q.outcome.error}
+		return object{"payloads": payloads, "meta": meta}
 	}
-	meta := object{
-		"durationMs": q.endedAt - q.startedAt, "agentMeta": q.meta(), "aborted": false,
-		"systemPromptReport": q.promptReport(), "finalPromptText": q.message, "replayInvalid": late,
+	if q.outcome.text != "" {
+		payloads = []object{{"text": q.outcome.text}}
 	}
-	if late {
-		meta["livenessState"], meta["timeoutPhase"], meta["providerStarted"] = "paused", "provider", true
-		meta["modelFallbackStopReason"] = "agent_run_terminal_timeout"
-		meta["error"] = object{"kind": "incomplete_turn", "message": q.outcome.error, "fallbackSafe": false}
-		meta["executionTrace"] = object{"fallbackUsed": false}
-	} else {
-		m := q.outcome.spent.model
-		meta["livenessState"], meta["stopReason"] = "working", "stop"
-		meta["finalAssistantVisibleText"], meta["finalAssistantRawText"] = q.outcome.text, q.outcome.text
-		meta["requestShaping"] = object{"thinking": "off"}
-		meta["completion"] = object{"stopReason": "stop", "finishReason": "stop"}
-		meta["executionTrace"] = object{
-			"winnerProvider": m.provider, "winnerModel": m.id, "fallbackUsed": false, "runner": "embedded",
-			"attempts": []object{{"provider": m.provider, "model": m.id, "result": "success", "stage": "assistant"}},
-		}
-	}
-	return object{"payloads": payloads, "meta": meta, "sourceReplyDeliveryState": "missing"}
+	meta["stopReason"], meta["finalAssistantVisibleText"] = "stop", q.outcome.text
+	return object{"payloads": payloads, "meta": meta}
 }
 
-// meta returns the run's details, including its tokens and cost.
-func (q *run) meta() object {
+// details returns the run's model, tokens and cost.
+func (q *run) details() object {
 	u := q.outcome.spent
-	usage := object{
-		"input": u.input, "output": u.output, "cacheRead": u.cacheRead, "cacheWrite": u.cacheWrite,
-		"total": u.total(), "cost": object{"total": usd(u.cost())},
-	}
-	out := object{
-		"sessionId": q.session.id, "sessionFile": q.session.key, "provider": u.model.provider, "model": u.model.id,
-		"contextTokens": u.model.window, "contextTokensSource": "resolved", "agentHarnessId": "openclaw",
-		"credentialSource": object{"kind": "direct", "evidence": "environment", "authorization": "declared"},
-		"lastCallUsage":    usage, "promptTokens": u.prompt(), "contextBudgetStatus": q.session.budget(),
-		"codeModeEngaged": false, "assistantTurns": 1, "bridgeCalls": object{"search": 0, "describe": 0, "call": 0},
-		"terminalReceipt": q.receipt(false),
-	}
+	out := object{"sessionId": q.session.id, "provider": u.model.provider, "model": u.model.id, "contextTokens": u.model.window}
 	if q.outcome.kind == answered {
-		out["usage"], out["costUsd"] = usage, usd(u.cost())
+		out["usage"] = object{
+			"input": u.input, "output": u.output, "cacheRead": u.cacheRead, "cacheWrite": u.cacheWrite,
+			"total": u.total(), "cost": object{"total": usd(u.cost())},
+		}
+		out["costUsd"] = usd(u.cost())
 	}
 	return out
-}
-
-// promptReport describes the system prompt. In the demo, the prompt includes no files,
-// skills or tools.
-func (q *run) promptReport() object {
-	m := q.outcome.spent.model
-	return object{
-		"source": "run", "generatedAt": q.startedAt, "sessionId": q.session.id, "sessionKey": q.session.key,
-		"provider": m.provider, "model": m.id, "workspaceDir": "demo/workspace-" + q.agent.ID,
-		"bootstrapMaxChars": 20_000, "bootstrapTotalMaxChars": 60_000,
-		"bootstrapTruncation": object{
-			"warningMode": "always", "warningShown": false, "truncatedFiles": 0, "nearLimitFiles": 0, "totalNearLimit": false,
-		},
-		"sandbox": object{"mode": "off", "sandboxed": false},
-		"systemPrompt": object{
-			"chars": baseContext * 4, "hash": "demo", "projectContextChars": 0, "nonProjectContextChars": baseContext * 4,
-		},
-		"injectedWorkspaceFiles": []object{},
-		"skills":                 object{"promptChars": 0, "hash": "demo", "entries": []object{}},
-		"tools":                  object{"listChars": 0, "schemaChars": 0, "entries": []object{}},
-		"currentTurn":            object{"promptChars": len(q.message), "runtimeContextChars": 0, "modelOnlyPromptChars": 0},
-	}
 }

@@ -49,28 +49,25 @@ type Command struct {
 func (r *Runtime) AskApproval(c Command) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	decisions, not := words("allow-once deny"), words("allow-always")
+	decisions := words("allow-once deny")
 	if c.Always {
-		decisions, not = words("allow-once allow-always deny"), []string{}
+		decisions = words("allow-once allow-always deny")
 	}
 	a := r.newAsked("exec", uuid.NewString(), c.Life, approvalLife)
 	a.always = c.Always
 	program, _, _ := strings.Cut(c.Text, " ")
 	a.request = object{
-		"command": c.Text, "systemRunBinding": nil, "systemRunPlan": nil, "cwd": c.Directory, "nodeId": nil, "host": "gateway",
-		"security": "allowlist", "ask": "on-miss", "warningText": nil, "scope": nil,
-		"commandAnalysis":      object{"commandCount": 1, "nestedCommandCount": 0, "riskKinds": []string{}, "warningLines": append([]string{}, c.Warnings...)},
-		"unavailableDecisions": not, "allowedDecisions": decisions, "agentId": c.AgentID, "resolvedPath": "/usr/bin/" + program,
-		"sessionKey": canonical(c.SessionKey), "sessionId": nil, "runId": c.RunID, "toolCallId": "call_1_0",
-		"turnSourceChannel": nil, "turnSourceTo": nil, "turnSourceAccountId": nil, "turnSourceThreadId": nil,
-		"cronExecutionSource": nil, "cronOperationBinding": nil,
+		"command": c.Text, "cwd": c.Directory, "nodeId": nil, "host": "gateway", "warningText": nil,
+		"commandAnalysis":  object{"riskKinds": []string{}, "warningLines": append([]string{}, c.Warnings...)},
+		"allowedDecisions": decisions, "agentId": c.AgentID, "resolvedPath": "/usr/bin/" + program,
+		"sessionKey": canonical(c.SessionKey), "runId": c.RunID, "toolCallId": "call_1_0",
 	}
 	if s := r.sessions[canonical(c.SessionKey)]; s != nil && s.parent != "" || len(r.conns) > 0 && !r.hasRoute() {
 		a.status, a.reason, a.endedAt = "denied", "no-route", r.now()
 		close(a.over)
 		return a.id
 	}
-	r.broadcast(approvers, "exec.approval.requested", a.row(), nil)
+	r.broadcast(approvers, "exec.approval.requested", a.row())
 	return a.id
 }
 
@@ -101,7 +98,7 @@ func (r *Runtime) AskQuestion(agentID, sessionKey, runID string, life time.Durat
 	defer r.mu.Unlock()
 	a := r.newAsked("question", "ask_"+strings.ReplaceAll(uuid.NewString(), "-", ""), life, questionLife)
 	a.question = object{"questions": parts, "agentId": agentID, "sessionKey": canonical(sessionKey), "runId": cmp.Or(runID, uuid.NewString())}
-	r.broadcast(audience{scope: scopeQuestions}, "question.requested", a.row(), nil)
+	r.broadcast(audience{scope: scopeQuestions}, "question.requested", a.row())
 	return a.id
 }
 
@@ -171,14 +168,14 @@ func (r *Runtime) tellAsked(a *asked) {
 		if a.answers != nil {
 			event["answers"] = a.answers
 		}
-		r.broadcast(audience{scope: scopeQuestions}, "question.resolved", event, nil)
+		r.broadcast(audience{scope: scopeQuestions}, "question.resolved", event)
 		return
 	}
 	event := object{"id": a.id, "decision": a.decision, "resolvedBy": a.by, "ts": r.now(), "request": a.request}
 	if a.by == "" {
 		event["decision"], event["resolvedBy"] = "deny", nil
 	}
-	r.broadcast(approvers, a.kind+".approval.resolved", event, nil)
+	r.broadcast(approvers, a.kind+".approval.resolved", event)
 }
 
 func (r *Runtime) findAsked(id string) *asked {

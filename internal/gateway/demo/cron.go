@@ -106,24 +106,6 @@ func (r *Runtime) rateLimited(serve func(c call) (any, *Failure)) func(c call) (
 	}
 }
 
-func (r *Runtime) handleCronStatus(c call) (any, *Failure) {
-	if f := (params{}).read("cron.status", "", c.params, &struct{}{}); f != nil {
-		return nil, f
-	}
-	out := object{
-		"enabled": true, "triggersEnabled": false, "storePath": "demo", "storage": "memory", "sqlitePath": "demo",
-		"jobs": len(r.jobs), "nextWakeAtMs": nil,
-	}
-	first := nextOrNever(0)
-	for _, j := range r.jobs {
-		if at := nextOrNever(j.next); at < first {
-			first = at
-			out["nextWakeAtMs"] = at
-		}
-	}
-	return out, nil
-}
-
 func (r *Runtime) handleCronList(c call) (any, *Failure) {
 	in := struct {
 		Limit, Offset           int

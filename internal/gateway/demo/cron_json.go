@@ -66,7 +66,7 @@ func (j *cronJob) methodJSON() object {
 		out["nextRunAtMs"] = j.next
 	}
 	if j.lastStatus != "" {
-		for _, k := range words("lastRunAtMs lastRunStatus lastDelivered lastDeliveryStatus lastFailureNotificationDeliveryStatus") {
+		for _, k := range words("lastRunAtMs lastRunStatus") {
 			out[k] = j.state()[k]
 		}
 	}
@@ -88,9 +88,7 @@ func (j *cronJob) state() object {
 		return s
 	}
 	maps.Copy(s, object{
-		"lastRunAtMs": j.lastRunAt, "lastRunStatus": j.lastStatus, "lastStatus": j.lastStatus, "lastDurationMs": j.lastDuration,
-		"lastDelivered": false, "lastDeliveryStatus": "not-requested", "lastFailureNotificationDeliveryStatus": "not-requested",
-		"consecutiveErrors": j.errors, "consecutiveSkipped": 0,
+		"lastRunAtMs": j.lastRunAt, "lastRunStatus": j.lastStatus, "lastStatus": j.lastStatus, "consecutiveErrors": j.errors,
 	})
 	if j.lastError != "" {
 		s["lastError"] = j.lastError

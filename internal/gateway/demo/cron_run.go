@@ -100,7 +100,7 @@ func (r *Runtime) jobEnded(q *run) {
 	}
 	entry := q.historyEntry(r.now())
 	if r.lostJobs[j.id] && j.lastStatus == "ok" {
-		entry["completionStatus"], entry["deliveryStatus"] = "failed", "not-delivered"
+		entry["completionStatus"] = "failed"
 	}
 	r.jobHistory = append(r.jobHistory, entry)
 	r.jobHistory = r.jobHistory[max(0, len(r.jobHistory)-maxJobHistory):]
@@ -146,11 +146,6 @@ func (q *run) historyEntry(at int64) object {
 	entry := object{
 		"ts": at, "jobId": j.id, "action": "finished", "status": j.lastStatus, "completionStatus": completion,
 		"runId": q.jobRun, "runAtMs": j.lastRunAt, "durationMs": j.lastDuration, "model": m.id, "provider": m.provider,
-		"delivered": false, "deliveryStatus": "not-requested",
-		"delivery": object{
-			"intended":     object{"channel": "last", "to": nil, "source": "last"},
-			"fallbackUsed": false, "delivered": false,
-		},
 		"sessionId": q.session.id, "sessionKey": q.session.key, "jobName": j.Name,
 	}
 	if o.kind == answered {
@@ -173,5 +168,5 @@ func (r *Runtime) emitJob(j *cronJob, action string, more object) {
 	if j.next > 0 && action != "started" && action != "removed" {
 		event["nextRunAtMs"] = j.next
 	}
-	r.broadcast(audience{scope: scopeRead}, "cron", event, nil)
+	r.broadcast(audience{scope: scopeRead}, "cron", event)
 }

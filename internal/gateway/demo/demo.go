@@ -26,9 +26,6 @@ import (
 // Version is the OpenClaw version whose protocol the demo runtime speaks.
 const Version = "2026.9.6"
 
-// buildID distinguishes the demo runtime from a real gateway.
-const buildID = Version + "-wardroom-demo"
-
 // protocol is the protocol version that the handshake announces.
 const protocol = 4
 

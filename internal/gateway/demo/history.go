@@ -2,7 +2,6 @@ package demo
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"math"
@@ -39,7 +38,7 @@ func (r *Runtime) handleHistory(c call) (any, *Failure) {
 	}
 	out := object{
 		"sessionKey": in.SessionKey, "messages": []object{}, "hasMore": false, "totalMessages": 0,
-		"pendingInputs": object{"items": []object{}, "total": 0}, "defaults": r.defaults(false),
+		"pendingInputs": object{"items": []object{}, "total": 0},
 	}
 	s := r.sessions[canonical(in.SessionKey)]
 	if s == nil {
@@ -53,11 +52,8 @@ func (r *Runtime) handleHistory(c call) (any, *Failure) {
 			rows = append(rows, dropOversized(truncateTexts(s.json(s.messages[i], i+1), in.MaxChars)))
 		}
 	}
-	cursor, _ := json.Marshal(object{
-		"agentId": s.agentID, "generation": s.source, "lastSeq": len(s.messages), "sessionId": s.id, "version": 1,
-	})
 	out["sessionId"], out["messages"], out["totalMessages"] = s.id, rows, len(s.messages)
-	out["deltaCursor"], out["sessionInfo"] = base64.StdEncoding.EncodeToString(cursor), r.sessionInfo(s)
+	out["sessionInfo"] = r.row(s)
 	if from > 0 {
 		out["hasMore"], out["nextOffset"] = true, len(s.messages)-from
 	}

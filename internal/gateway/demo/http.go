@@ -37,7 +37,7 @@ func (r *Runtime) serveProbe(b *boot, w http.ResponseWriter, req *http.Request) 
 			status, body["status"] = http.StatusServiceUnavailable, "draining"
 		}
 	case "/ready", "/readyz":
-		body = object{"ready": true, "failing": []string{}, "uptimeMs": uptime, "eventLoop": eventLoop()}
+		body = object{"ready": true, "uptimeMs": uptime}
 	default:
 		http.Error(w, "Not Found", http.StatusNotFound)
 		return

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"strings"
 	"time"
 )
 
@@ -27,9 +26,9 @@ func (r *Runtime) handleLogins(c call) (any, *Failure) {
 		a = r.options.Agents[0]
 	}
 	provider := modelOf(a).provider
-	row := object{"provider": provider, "authProvider": provider, "displayName": provider, "status": "static", "profiles": []object{}}
+	row := object{"provider": provider, "displayName": provider, "status": "static", "profiles": []object{}}
 	if end := r.loginEnds[a.ID]; end.IsZero() {
-		row["apiKey"] = object{"source": "env", "envVar": strings.ToUpper(provider) + "_API_KEY"}
+		row["apiKey"] = object{"source": "env"}
 	} else {
 		left := end.Sub(r.options.Now())
 		status := "ok"
@@ -39,10 +38,9 @@ func (r *Runtime) handleLogins(c call) (any, *Failure) {
 		case left <= 24*time.Hour:
 			status = "expiring"
 		}
-		expiry := object{"at": end.UnixMilli(), "remainingMs": left.Milliseconds(), "label": left.Round(time.Hour).String()}
-		profile := object{"profileId": provider + ":demo", "type": "token", "status": status, "source": "saved", "expiry": expiry, "logoutSupported": true}
+		expiry := object{"at": end.UnixMilli(), "label": left.Round(time.Hour).String()}
+		profile := object{"type": "token", "status": status, "source": "saved", "expiry": expiry}
 		row["status"], row["expiry"], row["profiles"] = status, expiry, []object{profile}
 	}
-	capability := object{"provider": provider, "apiKeySupported": true, "quickApiKeySetup": true}
-	return object{"ts": r.now(), "providers": []object{row}, "providerCapabilities": []object{capability}}, nil
+	return object{"ts": r.now(), "providers": []object{row}}, nil
 }

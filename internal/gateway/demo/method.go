@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
-	"slices"
-	"strings"
-	"time"
 )
 
 // call is a request from a client.
@@ -30,7 +27,6 @@ type method struct {
 func (r *Runtime) methodTable() map[string]method {
 	return map[string]method{
 		"health":                  {serve: r.handleHealth},
-		"status":                  {scope: scopeRead, serve: func(c call) (any, *Failure) { return r.status(c.conn.boot), nil }},
 		"agents.list":             {scope: scopeRead, serve: r.handleAgents},
 		"agent":                   {scope: scopeWrite, serve: r.handleAgent},
 		"agent.wait":              {scope: scopeWrite, serve: r.handleWait},
@@ -54,7 +50,6 @@ func (r *Runtime) methodTable() map[string]method {
 		"artifacts.list":          {scope: scopeRead, serve: r.handleArtifacts},
 		"tools.effective":         {scope: scopeRead, serve: r.handleTools},
 		"config.patch":            {scope: scopeAdmin, serve: r.rateLimited(r.handleConfigPatch)},
-		"cron.status":             {scope: scopeRead, serve: r.handleCronStatus},
 		"cron.list":               {scope: scopeRead, serve: r.handleCronList},
 		"cron.get":                {scope: scopeRead, serve: r.handleCronGet},
 		"cron.runs":               {scope: scopeRead, serve: r.handleCronRuns},
@@ -71,7 +66,6 @@ func (r *Runtime) methodTable() map[string]method {
 		"question.get":            {scope: scopeQuestions, serve: r.handleQuestion},
 		"question.resolve":        {scope: scopeQuestions, serve: r.handleAnswerQuestion},
 		"config.get":              {scope: scopeRead, serve: r.handleConfigGet},
-		"system-presence":         {scope: scopeRead, serve: func(call) (any, *Failure) { return r.presence(), nil }},
 	}
 }
 
@@ -127,7 +121,7 @@ func (r *Runtime) handleHealth(c call) (any, *Failure) {
 	if f := (params{optional: words("probe")}).read("health", "", c.params, &struct{}{}); f != nil {
 		return nil, f
 	}
-	return merge(r.health(), object{"modelRuntime": object{"degraded": false, "pendingAgents": []string{}}}), nil
+	return object{"ok": true, "ts": r.now()}, nil
 }
 
 func (r *Runtime) handleAgents(c call) (any, *Failure) {
@@ -138,15 +132,10 @@ func (r *Runtime) handleAgents(c call) (any, *Failure) {
 	for i, a := range r.options.Agents {
 		list[i] = object{
 			"id": a.ID, "kind": "agent", "name": a.Name, "identity": object{"name": a.Name, "emoji": a.Emoji},
-			"workspace": "demo/workspace-" + a.ID, "workspaceGit": false, "agentRuntime": runtimeChoice(),
-			"thinkingLevels": thinking(), "thinkingOptions": []string{"off"}, "thinkingDefault": "off",
-			"model": r.configuredModel(a), "defaultPermissionMode": "full",
+			"model": r.configuredModel(a),
 		}
 	}
-	return object{
-		"defaultId": r.options.Agents[0].ID, "ownership": "explicit", "selectionRequired": false,
-		"mainKey": "main", "scope": "per-sender", "agents": list,
-	}, nil
+	return object{"defaultId": r.options.Agents[0].ID, "scope": "per-sender", "agents": list}, nil
 }
 
 func (r *Runtime) handleModels(c call) (any, *Failure) {
@@ -156,8 +145,7 @@ func (r *Runtime) handleModels(c call) (any, *Failure) {
 	list := []object{}
 	for i, m := range models {
 		row := object{
-			"id": m.id, "name": m.name, "provider": m.provider, "contextWindow": m.window, "reasoning": false,
-			"thinkingLevels": thinking(), "thinkingDefault": "off", "available": true,
+			"id": m.id, "name": m.name, "provider": m.provider, "contextWindow": m.window, "available": true,
 		}
 		if i == 0 {
 			row["tags"] = []string{"default"}
@@ -172,31 +160,20 @@ func (r *Runtime) handleSubscribe(c call) (any, *Failure) {
 	return object{"subscribed": true}, nil
 }
 
-var sessionsParams = params{optional: words(`limit offset activeMinutes requireLastInteraction sortBy includeGlobal
-	includeUnknown configuredAgentsOnly includeDerivedTitles includeLastMessage label boardFace creatorId ownerId
-	ownerFirst involvingMe involvingProfileId includePeople spawnedBy agentId search archived`)}
-
-type sessionsRequest struct {
-	Limit, Offset, ActiveMinutes             int
-	AgentID, Search, Label, SpawnedBy        string
-	Archived                                 any // true, false or "all"
-	IncludeLastMessage, IncludeDerivedTitles bool
-}
+var sessionsParams = params{optional: words("limit offset includeLastMessage")}
 
 func (r *Runtime) handleSessions(c call) (any, *Failure) {
-	in := sessionsRequest{Limit: 100}
+	in := struct {
+		Limit, Offset      int
+		IncludeLastMessage bool
+	}{Limit: 100}
 	if f := sessionsParams.read("sessions.list", "", c.params, &in); f != nil {
 		return nil, f
 	}
 	if f := cmp.Or(checkRange("sessions.list", "limit", in.Limit, 1, math.MaxInt), checkRange("sessions.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
 		return nil, f
 	}
-	all := slices.DeleteFunc(r.latest(in.AgentID), func(s *session) bool {
-		// No session is archived, so a list of archived ones is empty.
-		other := in.Archived == true || in.Label != "" && in.Label != s.label || in.SpawnedBy != "" && in.SpawnedBy != s.parent
-		old := other || in.ActiveMinutes > 0 && r.now()-s.updatedAt > (time.Duration(in.ActiveMinutes)*time.Minute).Milliseconds()
-		return old || !strings.Contains(strings.ToLower(s.key), strings.ToLower(in.Search))
-	})
+	all := r.latest("")
 	page := all[min(in.Offset, len(all)):]
 	page = page[:min(in.Limit, len(page))]
 	rows := []object{}
@@ -205,36 +182,15 @@ func (r *Runtime) handleSessions(c call) (any, *Failure) {
 		if in.IncludeLastMessage && len(s.messages) > 0 {
 			row["lastMessagePreview"] = s.preview()
 		}
-		if in.IncludeDerivedTitles {
-			row["derivedTitle"] = s.name()
-		}
 		rows = append(rows, row)
 	}
 	var next any
 	if end := in.Offset + len(page); end < len(all) {
 		next = end
 	}
-	path := "(multiple)"
-	if in.AgentID != "" {
-		path = storePath(in.AgentID)
-	}
 	return object{
-		"ts": r.now(), "path": path, "count": len(rows), "totalCount": len(all), "limitApplied": in.Limit,
-		"nextOffset": next, "hasMore": next != nil, "owners": []object{}, "defaults": r.defaults(true), "sessions": rows,
+		"ts": r.now(), "totalCount": len(all), "nextOffset": next, "hasMore": next != nil, "sessions": rows,
 	}, nil
-}
-
-// defaults returns the settings that apply to a session without overrides.
-func (r *Runtime) defaults(levels bool) object {
-	m := modelOf(r.options.Agents[0])
-	d := object{
-		"modelProvider": m.provider, "model": m.id, "contextTokens": m.window,
-		"agentRuntime": runtimeChoice(), "modelSelectionTarget": "session",
-	}
-	if levels {
-		d["thinkingLevels"], d["thinkingOptions"], d["thinkingDefault"] = thinking(), []string{"off"}, "off"
-	}
-	return d
 }
 
 func (r *Runtime) handleDescribe(c call) (any, *Failure) {
@@ -242,7 +198,7 @@ func (r *Runtime) handleDescribe(c call) (any, *Failure) {
 		Key                string
 		IncludeLastMessage bool
 	}
-	p := params{required: words("key"), optional: words("includeDerivedTitles includeLastMessage")}
+	p := params{required: words("key"), optional: words("includeLastMessage")}
 	if f := p.read("sessions.describe", "", c.params, &in); f != nil {
 		return nil, f
 	}
@@ -251,7 +207,6 @@ func (r *Runtime) handleDescribe(c call) (any, *Failure) {
 		return object{"session": nil}, nil
 	}
 	row := r.row(s)
-	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
 	// The gateway omits these members here; sessions.list has them.
 	delete(row, "hasActiveRun")
 	delete(row, "activeRunIds")
@@ -259,17 +214,4 @@ func (r *Runtime) handleDescribe(c call) (any, *Failure) {
 		row["lastMessagePreview"] = s.preview()
 	}
 	return object{"session": row}, nil
-}
-
-// sessionInfo returns the session row that accompanies a transcript.
-func (r *Runtime) sessionInfo(s *session) object {
-	row := r.row(s)
-	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
-	for _, k := range words("thinkingLevels thinkingOptions thinkingDefault") {
-		delete(row, k)
-	}
-	if n := len(s.messages); n > 0 {
-		row["activeLeafEntryId"] = s.messages[n-1].id
-	}
-	return row
 }

@@ -50,12 +50,9 @@ func (c *Conn) Queue(f Frame, packets ...Packet) {
 }
 
 // Event sends an event. The caller must hold the runtime's lock.
-func (c *Conn) Event(name string, payload, stateVersion any) {
+func (c *Conn) Event(name string, payload any) {
 	c.seq++
 	frame := object{"type": "event", "event": name, "payload": payload, "seq": c.seq}
-	if stateVersion != nil {
-		frame["stateVersion"] = stateVersion
-	}
 	c.send(Frame{Name: name, Body: frame})
 }
 

@@ -3,7 +3,6 @@ package demo
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -190,7 +189,7 @@ func (r *Runtime) seedRun(key, parent string, at time.Time, e scenario) *session
 		w.result(n, st)
 	}
 	w.at += stepDuration(e, len(e.steps)).Milliseconds()
-	w.add(message{role: "assistant", text: e.answer, runID: runID, stop: "stop", took: w.at - at.UnixMilli(), spent: s.modelCall(e.answer, w.at)}, 0)
+	w.add(message{role: "assistant", text: e.answer, runID: runID, stop: "stop", spent: s.modelCall(e.answer, w.at)}, 0)
 	s.setEnded(runID, "done", at.UnixMilli(), w.at)
 	return s
 }
@@ -201,9 +200,8 @@ func (r *Runtime) seedSession(key string, a Agent, at time.Time) *session {
 	s, created := r.sessionOf(key, a)
 	if created {
 		id := fixedID(s.key)
-		s.id, s.source = id.String(), base64.RawURLEncoding.EncodeToString(append(id[:], id[:]...))
-		s.createdAt, s.updatedAt, s.interactedAt = at.UnixMilli(), at.UnixMilli(), at.UnixMilli()
-		s.participants = []string{"gateway-client"}
+		s.id = id.String()
+		s.createdAt, s.updatedAt = at.UnixMilli(), at.UnixMilli()
 	}
 	return s
 }
@@ -211,8 +209,8 @@ func (r *Runtime) seedSession(key string, a Agent, at time.Time) *session {
 // setEnded updates a session's state after a run has ended.
 func (s *session) setEnded(runID, status string, from, to int64) {
 	s.ranBefore, s.lastRun, s.status = true, runID, status
-	s.startedAt, s.endedAt, s.ranMs = from, to, to-from
-	s.updatedAt, s.activeAt, s.interactedAt, s.budgetAt = to, to, from, from
+	s.startedAt, s.endedAt = from, to
+	s.updatedAt, s.activeAt = to, to
 }
 
 // modelCall records a model call that produced the given text, and returns its usage. The provider
@@ -258,7 +256,7 @@ type writer struct {
 // add appends a row to the transcript and returns it with its sequence number. The reads parameter
 // is the number of context tokens that the row adds beyond its text.
 func (w *writer) add(m message, reads int64) (message, int) {
-	m.at, m.recorded = w.at, w.at
+	m.at = w.at
 	m, seq := w.s.append(m)
 	w.rows++
 	m.id = fixedID(w.s.id, w.runID, strconv.Itoa(seq), strconv.Itoa(w.rows)).String()
@@ -316,7 +314,7 @@ func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID
 	w.add(message{role: "user", text: question, key: runID + ":user"}, 0)
 	w.at += took.Milliseconds()
 	u := s.answerCall(question, text, w.at)
-	w.add(message{role: "assistant", text: text, runID: runID, stop: "stop", took: took.Milliseconds(), spent: u}, 0)
+	w.add(message{role: "assistant", text: text, runID: runID, stop: "stop", spent: u}, 0)
 	s.setEnded(runID, "done", at.UnixMilli(), w.at)
 	return DirectAnswer{
 		Text: text, SessionID: s.id, Provider: u.model.provider, Model: u.model.id,

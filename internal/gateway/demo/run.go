@@ -92,7 +92,7 @@ type waiter struct {
 // hold r.mu.
 func (r *Runtime) enqueue(q *run, created bool) {
 	q.boot.store(q, r.options.Now())
-	q.session.interactedAt, q.session.updatedAt = r.now(), r.now()
+	q.session.updatedAt = r.now()
 	idle := q.session.active == nil && (q.prompt.Instead != "" || !r.options.Behavior.Held(q.session.key))
 	if idle {
 		q.session.active = q
@@ -112,7 +112,7 @@ func (r *Runtime) begin(q *run) {
 	chosen := r.chooseModel(q)
 	q.begun, q.startedAt = true, r.now()
 	r.emitBegin(q, func() {
-		s.startedAt, s.aborted, s.updatedAt = q.startedAt, false, q.startedAt
+		s.startedAt, s.updatedAt = q.startedAt, q.startedAt
 	}, func() (message, int) {
 		return s.append(q.question())
 	})
@@ -219,7 +219,6 @@ func (r *Runtime) finish(q *run, o outcome) {
 		o.spent = *s.modelCall(o.text, q.endedAt)
 	} else if o.kind == answered {
 		o.spent = *s.answerCall(q.message, o.text, q.endedAt)
-		s.budgetAt = q.startedAt
 	}
 	q.outcome = o
 	r.withdraw(q)
@@ -232,8 +231,7 @@ func (r *Runtime) finish(q *run, o outcome) {
 			return // it leaves no trace in the session
 		}
 		s.ranBefore, s.status, s.lastRun = true, o.kind.session(), q.id
-		s.lastError, s.aborted = o.error, o.kind == aborted
-		s.startedAt, s.endedAt, s.ranMs = q.startedAt, q.endedAt, q.endedAt-q.startedAt
+		s.lastError, s.startedAt, s.endedAt = o.error, q.startedAt, q.endedAt
 		s.updatedAt, s.activeAt = q.endedAt, q.endedAt
 	})
 	r.jobEnded(q)
@@ -257,16 +255,14 @@ func (r *Runtime) answerCallers(q *run) {
 func (q *run) question() message {
 	return message{
 		role: "user", text: cmp.Or(q.prompt.Shown, q.message), source: q.prompt.Tool, hidden: q.prompt.Hidden,
-		key: q.id + ":user", at: q.createdAt, recorded: q.startedAt,
+		key: q.id + ":user", at: q.createdAt,
 	}
 }
 
 // transcriptRow returns the transcript row for a run's answer or failure. It returns
 // false for an aborted run, which has no such row.
 func (q *run) transcriptRow(now int64) (message, bool) {
-	m := message{
-		role: "assistant", runID: q.id, at: now, recorded: now, spent: &q.outcome.spent, took: q.endedAt - q.startedAt,
-	}
+	m := message{role: "assistant", runID: q.id, at: now, spent: &q.outcome.spent}
 	switch q.outcome.kind {
 	case answered:
 		m.text, m.stop = q.outcome.text, "stop"
@@ -298,8 +294,8 @@ func (r *Runtime) drain(b *boot) (active []Run) {
 		if q.timer != nil {
 			q.timer.Stop()
 		}
-		s.active, s.ranBefore, s.status, s.aborted = nil, true, "killed", true
-		s.lastRun, s.endedAt, s.ranMs, s.updatedAt = q.id, r.now(), r.now()-s.startedAt, r.now()
+		s.active, s.ranBefore, s.status = nil, true, "killed"
+		s.lastRun, s.endedAt, s.updatedAt = q.id, r.now(), r.now()
 	}
 	for _, list := range b.waiters {
 		for _, w := range list {

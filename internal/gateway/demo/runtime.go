@@ -53,8 +53,6 @@ type boot struct {
 	draining bool
 	runs     map[string]*run // by id, which is the idempotency key
 	waiters  map[string][]*waiter
-	presence int // version counters in hello-ok and health events
-	health   int
 }
 
 // Start starts a runtime that serves clients until Close is called or ctx ends.
@@ -114,7 +112,7 @@ func (r *Runtime) Boot(ln net.Listener) {
 	}
 	b := &boot{
 		id: uuid.NewString(), since: time.Now(),
-		runs: map[string]*run{}, waiters: map[string][]*waiter{}, presence: 1, health: 1,
+		runs: map[string]*run{}, waiters: map[string][]*waiter{},
 	}
 	b.ctx, b.cancel = context.WithCancel(r.ctx)
 	b.server = &http.Server{
@@ -150,7 +148,7 @@ func (r *Runtime) Stop(why map[string]any) (interrupted []Run, running bool) {
 	r.loseAsked()
 	conns := slices.Collect(maps.Keys(r.conns))
 	for _, c := range conns {
-		c.Event("shutdown", why, nil)
+		c.Event("shutdown", why)
 		c.Close(1012, "service restart")
 	}
 	r.mu.Unlock()
@@ -173,12 +171,11 @@ func (r *Runtime) emitPeriodic(b *boot) {
 			return
 		case <-tick.C:
 			r.mu.Lock()
-			r.broadcast(audience{}, "tick", object{"ts": r.now()}, nil)
+			r.broadcast(audience{}, "tick", object{"ts": r.now()})
 			r.mu.Unlock()
 		case <-health.C:
 			r.mu.Lock()
-			b.health++
-			r.broadcast(audience{}, "health", r.health(), object{"presence": b.presence, "health": b.health})
+			r.broadcast(audience{}, "health", object{"ok": true, "ts": r.now()})
 			r.mu.Unlock()
 		}
 	}
@@ -192,10 +189,10 @@ type audience struct {
 }
 
 // broadcast sends an event to every client in the audience. The caller must hold r.mu.
-func (r *Runtime) broadcast(to audience, name string, payload, stateVersion any) {
+func (r *Runtime) broadcast(to audience, name string, payload any) {
 	for c := range r.conns {
 		if to.has(c) {
-			c.Event(name, payload, stateVersion)
+			c.Event(name, payload)
 		}
 	}
 }

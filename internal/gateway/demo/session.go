@@ -2,8 +2,6 @@ package demo
 
 import (
 	"cmp"
-	"encoding/base64"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,30 +12,27 @@ import (
 // its active and queued runs do not.
 type session struct {
 	key, agentID, id string
-	source           string // identifies the transcript in every message
 	agent            Agent
-	label            string   // title set by a user; may be empty
-	model            string   // chosen for this session only; empty if none was
-	cron             bool     // created by a scheduled job
-	live             bool     // created by StartBackgroundWork
-	delivered        bool     // its task was reported as done
-	parent           string   // key of the session that spawned it; empty if none did
-	participants     []string // client ids
+	label            string // title set by a user; may be empty
+	model            string // chosen for this session only; empty if none was
+	cron             bool   // created by a scheduled job
+	live             bool   // created by StartBackgroundWork
+	delivered        bool   // its task was reported as done
+	parent           string // key of the session that spawned it; empty if none did
 	messages         []message
 	context          int64 // tokens of the conversation so far
 	cached           int64 // how many of them are in the provider's cache
 	calledAt         int64 // last model call
 
-	createdAt, updatedAt      int64 // Unix milliseconds, like all times here
-	interactedAt, activeAt    int64
-	active                    *run
-	queue                     []*run
-	status                    string // running, done, failed, timeout or killed
-	startedAt, endedAt, ranMs int64  // of the last run; startedAt is that of the active run, if any
-	lastRun, lastError        string
-	ranBefore, aborted        bool
-	budgetAt                  int64
-	last                      *spent
+	createdAt, updatedAt int64 // Unix milliseconds, like all times here
+	activeAt             int64
+	active               *run
+	queue                []*run
+	status               string // running, done, failed, timeout or killed
+	startedAt, endedAt   int64  // of the last run; startedAt is that of the active run, if any
+	lastRun, lastError   string
+	ranBefore            bool
+	last                 *spent
 }
 
 // message is a row of a transcript.
@@ -45,12 +40,11 @@ type message struct {
 	role, text   string
 	runID        string // set on answers; questions have it only in key
 	id, key      string // key is the row's idempotency key
-	at, recorded int64
+	at           int64
 	stop, errors string
 	source       string // gateway tool that wrote it; empty if a client did
 	hidden       bool   // omitted from chat.history
 	spent        *spent // nil for a question
-	took         int64  // milliseconds from the question to this answer
 	line         *Line  // content, if it is more than text
 }
 
@@ -93,10 +87,9 @@ func (r *Runtime) sessionOf(key string, a Agent) (s *session, created bool) {
 		return s, false
 	}
 	id := uuid.New()
-	source := base64.RawURLEncoding.EncodeToString(append(id[:], id[:]...))
 	s = &session{
-		key: key, agentID: a.ID, agent: a, id: id.String(), source: source, context: baseContext,
-		createdAt: r.now(), updatedAt: r.now(), interactedAt: r.now(),
+		key: key, agentID: a.ID, agent: a, id: id.String(), context: baseContext,
+		createdAt: r.now(), updatedAt: r.now(),
 	}
 	r.sessions[key] = s
 	return s, true
@@ -164,8 +157,7 @@ func clip(text string, n int) string {
 // json returns a transcript row in the form that chat.history and session.message use.
 func (s *session) json(m message, seq int) object {
 	meta := object{
-		"id": m.id, "recordTimestampMs": m.recorded, "seq": seq,
-		"transcriptPosition": object{"source": s.source, "rawSeq": seq},
+		"id": m.id, "seq": seq,
 	}
 	row := object{"role": m.role, "timestamp": m.at, "__openclaw": meta}
 	if m.key != "" {
@@ -207,30 +199,18 @@ func content(text string) []object { return []object{{"type": "text", "text": te
 // row returns a session in the form that sessions.list uses. The caller must hold r.mu.
 func (r *Runtime) row(s *session) object {
 	m := modelOf(s.agent)
-	who := r.participants(s)
-	main := s.name() == "main"
 	class := "custom"
 	switch {
-	case main:
+	case s.name() == "main":
 		class = "main"
 	case strings.HasPrefix(s.name(), "dashboard:"):
 		class = "dashboard"
 	}
 	row := object{
-		"key": s.key, "visibility": "shared", "permissionModePending": false, "createdVia": "run",
-		"participants": who, "expandedParticipants": who, "participantCount": len(who),
-		"createdAt": s.createdAt, "kind": "direct", "classification": class, "agentId": s.agentID,
-		"isMain": main, "isBackground": false, "displayName": s.name(), "updatedAt": s.updatedAt,
-		"archived": false, "pinned": false, "unread": len(s.messages) > 1, "lastInteractionAt": s.interactedAt,
-		"sessionId": s.id, "thinkingLevels": thinking(), "thinkingOptions": []string{"off"}, "thinkingDefault": "off",
-		"effectiveFastMode": false, "effectiveFastModeSource": "default", "fastAutoOnSeconds": 60,
-		"totalTokensFresh": s.last != nil, "effectiveResponseUsage": "off", "effectiveQueueMode": "steer",
-		"modelProvider": m.provider, "model": m.id, "modelOverrideSource": nil, "runtimeSelectionLocked": false,
-		"agentRuntime": runtimeKind(), "contextTokens": m.window, "snapshotAt": r.now(), "sharingRole": "admin",
-		"placement": object{
-			"state": "local", "generation": 0, "createdAtMs": s.createdAt,
-			"updatedAtMs": s.updatedAt, "stateChangedAtMs": s.createdAt,
-		},
+		"key": s.key, "kind": "direct", "classification": class, "agentId": s.agentID, "displayName": s.name(),
+		"createdAt": s.createdAt, "updatedAt": s.updatedAt, "archived": false, "sessionId": s.id,
+		"totalTokensFresh": s.last != nil, "modelProvider": m.provider, "model": m.id, "contextTokens": m.window,
+		"snapshotAt": r.now(),
 	}
 	s.addOrigin(row)
 	s.progress(row)
@@ -249,14 +229,11 @@ func (s *session) progress(row object) {
 	if len(busy) > 0 {
 		row["status"] = "running"
 	}
-	if s.ranBefore || s.active != nil {
-		row["abortedLastRun"] = s.aborted
-	}
 	if s.startedAt > 0 {
 		row["startedAt"] = s.startedAt
 	}
 	if s.ranBefore && (s.active == nil || !s.active.begun) {
-		row["endedAt"], row["runtimeMs"], row["lastRunId"] = s.endedAt, s.ranMs, s.lastRun
+		row["endedAt"] = s.endedAt
 		if s.lastError != "" {
 			row["lastRunError"] = s.lastError
 		}
@@ -267,71 +244,7 @@ func (s *session) progress(row object) {
 	if s.last != nil {
 		row["inputTokens"], row["outputTokens"] = s.last.input, s.last.output
 		row["totalTokens"], row["estimatedCostUsd"] = s.last.prompt(), usd(s.last.cost())
-		row["contextBudgetStatus"] = s.budget()
 	}
-}
-
-// budget returns an estimate of how full the model's context window is.
-func (s *session) budget() object {
-	m, estimate := modelOf(s.agent), s.context
-	return object{
-		"schemaVersion": 1, "source": "pre-prompt-estimate", "updatedAt": s.budgetAt, "provider": m.provider, "model": m.id,
-		"route": "fits", "shouldCompact": false, "estimatedPromptTokens": estimate, "contextTokenBudget": m.window,
-		"promptBudgetBeforeReserve": m.window - 20_000, "reserveTokens": 20_000, "effectiveReserveTokens": 20_000,
-		"remainingPromptBudgetTokens": m.window - 20_000 - estimate, "overflowTokens": 0, "toolResultReducibleChars": 0,
-		"messageCount": len(s.messages), "unwindowedMessageCount": len(s.messages), "sessionId": s.id,
-	}
-}
-
-// participants returns the clients that sent messages to a session. It describes them the
-// way the gateway describes unknown senders.
-func (r *Runtime) participants(s *session) []object {
-	list := []object{}
-	for _, id := range s.participants {
-		list = append(list, object{"identity": object{
-			"type": "observation", "pluginId": nil, "accountId": nil, "senderKind": "unknown", "id": id,
-		}})
-	}
-	return list
-}
-
-// summaries returns up to five session rows for the status method.
-func (r *Runtime) summaries(agentID string) []object {
-	rows := []object{}
-	list := r.latest(agentID)
-	for _, s := range list[:min(5, len(list))] {
-		m := modelOf(s.agent)
-		row := object{
-			"agentId": s.agentID, "key": s.key, "kind": "direct", "sessionId": s.id, "updatedAt": s.updatedAt,
-			"age": r.now() - s.updatedAt, "abortedLastRun": s.aborted, "totalTokensFresh": s.last != nil,
-			"model": m.id, "configuredModel": s.agent.Model, "selectedModel": s.agent.Model, "modelSelectionReason": nil,
-			"runtime": "OpenClaw Default", "contextTokens": m.window, "flags": []string{"id:" + s.id},
-		}
-		if u := s.last; u != nil {
-			row["inputTokens"], row["outputTokens"], row["cacheRead"], row["cacheWrite"] = u.input, u.output, u.cacheRead, u.cacheWrite
-			row["totalTokens"], row["remainingTokens"] = u.prompt(), m.window-u.prompt()
-			row["percentUsed"] = u.prompt() * 100 / m.window
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func thinking() []object { return []object{{"id": "off", "label": "off"}} }
-
-// runtimeKind returns the object that describes a session's runtime.
-func runtimeKind() object {
-	return object{
-		"id": "openclaw", "cloudPlacementSupported": true, "cloudPlacementExecutionMode": "worker-turn",
-		"devicePlacement":          object{"requiredNodeCommands": []string{}, "consumesWorkerSlot": true},
-		"devicePlacementSupported": true, "source": "implicit",
-	}
-}
-
-// runtimeChoice returns the object that tells clients that an agent's runtime is chosen
-// automatically.
-func runtimeChoice() object {
-	return object{"id": "auto", "cloudPlacementSupported": false, "devicePlacementSupported": false, "source": "implicit"}
 }
 
 // addOrigin adds the session's origin and title to a session row.
@@ -340,28 +253,9 @@ func (s *session) addOrigin(row object) {
 		row["label"], row["displayName"] = s.label, s.label
 	}
 	if s.cron {
-		maps.Copy(row, object{"createdVia": "cron", "classification": "cron", "isBackground": true, "createdActor": object{"type": "system"}})
+		row["classification"] = "cron"
 	}
-	if s.parent == "" {
-		return
-	}
-	active := s.active != nil
-	state := "historical"
-	if active {
-		state = "active"
-	}
-	maps.Copy(row, object{
-		"spawnedBy": s.parent, "parentSessionKey": s.parent, "controlOwnerSessionKey": s.parent, "spawnDepth": 1,
-		"subagentRole": "orchestrator", "subagentControlScope": "children", "createdVia": "spawn",
-		"classification": "subagent", "isBackground": true,
-		"subagentRunState": state, "hasActiveSubagentRun": active,
-	})
-}
-
-// addSpawnedBy adds the parent session's key to the payload of an event about a
-// sub-agent's run.
-func (s *session) addSpawnedBy(payload object) {
 	if s.parent != "" {
-		payload["spawnedBy"] = s.parent
+		row["spawnedBy"], row["parentSessionKey"], row["classification"] = s.parent, s.parent, "subagent"
 	}
 }

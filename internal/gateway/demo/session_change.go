@@ -126,7 +126,7 @@ func (r *Runtime) AppendLines(sessionKey string, lines ...Line) error {
 	}
 	runID := uuid.NewString()
 	for _, l := range lines {
-		m := message{role: l.Role, text: l.Text, at: r.now(), recorded: r.now(), line: &l, spent: &spent{model: modelOf(a)}}
+		m := message{role: l.Role, text: l.Text, at: r.now(), line: &l, spent: &spent{model: modelOf(a)}}
 		switch l.Role {
 		case "user":
 			m.line, m.key, m.spent = nil, runID+":user", nil

@@ -6,7 +6,7 @@ func (r *Runtime) handleDiff(c call) (any, *Failure) {
 	if f := (params{required: words("sessionKey"), optional: words("agentId scope commit")}).read(c.method, "", c.params, &in); f != nil {
 		return nil, f
 	}
-	return object{"sessionKey": in.SessionKey, "files": []object{}, "additions": 0, "deletions": 0, "unavailableReason": "not_git"}, nil
+	return object{"sessionKey": in.SessionKey, "files": []object{}, "additions": 0, "deletions": 0}, nil
 }
 
 // handleArtifacts answers that a session has no artifacts.

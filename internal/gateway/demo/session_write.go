@@ -1,8 +1,6 @@
 package demo
 
-import (
-	"slices"
-)
+import ()
 
 var sendParams = params{
 	required: words("sessionKey message idempotencyKey"),
@@ -32,9 +30,6 @@ func (r *Runtime) handleSend(c call) (any, *Failure) {
 	}
 	c.reply(object{"runId": in.IdempotencyKey, "status": "started"})
 	s, created := r.sessionOf(key, a)
-	if !slices.Contains(s.participants, c.conn.clientID) {
-		s.participants = append(s.participants, c.conn.clientID)
-	}
 	q := newRun(c, s, a, in.IdempotencyKey, in.Message, 0, r.now())
 	q.callers, q.viaChatSend = nil, true // only `agent` sends a second response
 	r.enqueue(q, created)

@@ -27,12 +27,8 @@ func (r *Runtime) handleTasks(c call) (any, *Failure) {
 		if in.SessionKey != "" && q.session.key != in.SessionKey || in.AgentID != "" && q.agent.ID != in.AgentID {
 			continue
 		}
-		state := "queued"
-		if q.begun {
-			state = "running"
-		}
 		if len(in.Status) == 0 || slices.Contains(in.Status, "running") {
-			list = append(list, r.taskJSON(q, "running", state, q.startedAt))
+			list = append(list, r.taskJSON(q, "running"))
 		}
 	}
 	return object{"tasks": list}, nil
@@ -50,7 +46,7 @@ func (r *Runtime) handleCancel(c call) (any, *Failure) {
 			r.finish(q, outcome{kind: aborted})
 			r.next(q.session)
 			r.wakeParent(q)
-			return object{"found": true, "cancelled": true, "task": r.taskJSON(q, aborted.task(), "finished", 0)}, nil
+			return object{"found": true, "cancelled": true, "task": r.taskJSON(q, aborted.task())}, nil
 		}
 	}
 	return object{"found": false, "cancelled": false}, nil
@@ -82,40 +78,30 @@ func (r *Runtime) activeRuns() []*run {
 	return runs
 }
 
-// emitTask sends a `task` event with the run's entry in the task ledger. The entry
-// includes the time of the run's last activity, unless it is given as 0.
-func (r *Runtime) emitTask(q *run, status, state string, activity int64) {
-	task := r.taskJSON(q, status, state, activity)
-	r.broadcast(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)
+// emitTask sends a `task` event with the run's entry in the task ledger.
+func (r *Runtime) emitTask(q *run, status string) {
+	r.broadcast(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": r.taskJSON(q, status)})
 }
 
 // taskJSON returns the run's entry in the task ledger.
-func (r *Runtime) taskJSON(q *run, status, state string, activity int64) object {
-	execution := object{"state": state}
-	if activity > 0 {
-		execution["lastActivityAt"] = activity
-	}
+func (r *Runtime) taskJSON(q *run, status string) object {
 	started := q.startedAt
 	if started == 0 {
 		started = q.createdAt
 	}
 	task := object{
-		"id": q.taskID, "taskId": q.taskID, "kind": "cli", "runtime": "cli", "status": status, "execution": execution,
-		"title": clip(q.message, 120), "agentId": q.agent.ID, "sessionKey": q.session.key,
-		"childSessionKey": q.session.key, "hasTranscript": true, "ownerKey": q.session.key, "runId": q.id,
-		"sourceId": q.id, "createdAt": q.createdAt, "updatedAt": r.now(), "startedAt": started,
-		"deliveryStatus": "not_applicable",
+		"id": q.taskID, "taskId": q.taskID, "kind": "cli", "status": status, "title": clip(q.message, 120),
+		"agentId": q.agent.ID, "sessionKey": q.session.key, "childSessionKey": q.session.key, "runId": q.id,
+		"createdAt": q.createdAt, "updatedAt": r.now(), "startedAt": started,
 	}
 	if parent := q.session.parent; parent != "" {
-		task["kind"], task["runtime"], task["deliveryStatus"] = "subagent", "subagent", "pending"
-		task["sessionKey"], task["ownerKey"] = parent, parent
+		task["kind"], task["sessionKey"] = "subagent", parent
 		if q.session.label != "" {
 			task["title"] = q.session.label
 		}
 	}
 	if j := q.job; j != nil {
-		task["kind"], task["runtime"], task["title"], task["sourceId"] = "automation_run", "cron", j.Name, j.id
-		task["sessionKey"], task["ownerKey"], task["progressSummary"] = "", "", "Running automation."
+		task["kind"], task["title"], task["sessionKey"] = "automation_run", j.Name, ""
 	}
 	if status != "running" {
 		task["endedAt"] = q.endedAt

@@ -26,7 +26,7 @@ func (r *Runtime) handleTools(c call) (any, *Failure) {
 	for _, server := range r.servers[s.agent.ID] {
 		for _, name := range words("whoami submit_standup_report") {
 			tools = append(tools, object{
-				"id": server + "__" + name, "label": name, "description": name, "rawDescription": name, "source": "mcp",
+				"id": server + "__" + name, "label": name, "description": name, "source": "mcp",
 				"pluginId": "bundle-mcp", "mcpServer": server, "mcpToolName": name,
 			})
 		}
@@ -35,5 +35,5 @@ func (r *Runtime) handleTools(c call) (any, *Failure) {
 	if len(tools) > 0 {
 		groups = append(groups, object{"id": "mcp", "label": "MCP server tools", "source": "mcp", "tools": tools})
 	}
-	return object{"agentId": strings.ToLower(s.agent.ID), "profile": "full", "groups": groups}, nil
+	return object{"agentId": strings.ToLower(s.agent.ID), "groups": groups}, nil
 }
