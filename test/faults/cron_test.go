@@ -61,7 +61,6 @@ func TestCronMethods(t *testing.T) {
 	id := must[string](t, made, "payload", "id")
 	shape("cron.list", "cron.list", object{}, "/payload/deliveryPreviews") // keyed by job id
 	shape("cron.get", "cron.get", object{"id": must[string](t, c.ok("cron.add", job(nil)), "id")})
-	shape("cron.status", "cron.status", object{})
 	shape("cron.runs", "cron.runs all", object{"scope": "all", "limit": 5})
 	shape("cron.run", "cron.run", object{"id": id, "mode": "force"})
 	c.until("the end of the run", 0, func(f object) bool { return dig[string](f, "payload", "action") == "finished" })

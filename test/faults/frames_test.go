@@ -45,8 +45,8 @@ func TestBloat(t *testing.T) {
 			t.Errorf("after Heal, a frame has %d bytes", len(p.Data))
 		}
 	}
-	r.Bloat("status", 25<<20+1)
-	c.ask("status", object{})
+	r.Bloat("models.list", 25<<20+1)
+	c.ask("models.list", object{})
 	c.closed()
 	if !errors.Is(c.err, websocket.ErrMessageTooBig) {
 		t.Errorf("a frame over the limit: %v", c.err)
@@ -65,7 +65,7 @@ func TestRepeat(t *testing.T) {
 	c.answer(first, 2)
 	c.ok("agent", question("cto", "run-1", "hi"))
 	c.wait("run-1")
-	c.ok("status", object{}) // its answer comes after the last repeated event
+	c.ok("models.list", object{}) // its answer comes after the last repeated event
 	events := map[any]int{}
 	for _, f := range c.seen() {
 		if f["event"] == "sessions.changed" {
@@ -81,7 +81,7 @@ func TestRepeat(t *testing.T) {
 	}
 	r.Repeat("health", 0)
 	last := c.ask("health", object{})
-	c.ok("status", object{})
+	c.ok("models.list", object{})
 	if len(c.named(first)) != 3 || len(c.named(last)) != 1 {
 		t.Errorf("%d answers while on, %d after", len(c.named(first)), len(c.named(last)))
 	}
@@ -103,7 +103,7 @@ func TestReverse(t *testing.T) {
 	r := open(t, demo.Options{})
 	c := join(t, r)
 	r.Reverse("", 3)
-	for _, method := range []string{"health", "status", "agents.list"} {
+	for _, method := range []string{"health", "models.list", "agents.list"} {
 		c.ask(method, object{})
 	}
 	c.answer("r2", 0)
@@ -131,7 +131,7 @@ func TestLag(t *testing.T) {
 	r.Lag("health", late)
 	start := time.Now()
 	a, b := c.ask("health", object{}), c.ask("health", object{})
-	c.ok("status", object{})
+	c.ok("models.list", object{})
 	c.answer(b, 0)
 	if took := time.Since(start); took < late {
 		t.Errorf("answered after %s", took)
@@ -380,9 +380,9 @@ func TestHeal(t *testing.T) {
 	c := join(t, r)
 	waiting := c.ask("agent.wait", object{"runId": "x", "timeoutMs": 1})
 	c.answer(waiting, 0)
-	r.Reverse("status", 5)
-	held := c.ask("status", object{})
-	eventually(t, "the request arrives", func() bool { return r.Calls("status") == 1 })
+	r.Reverse("models.list", 5)
+	held := c.ask("models.list", object{})
+	eventually(t, "the request arrives", func() bool { return r.Calls("models.list") == 1 })
 	r.Lag("health", time.Hour)
 	late := c.ask("health", object{})
 	eventually(t, "the request arrives", func() bool { return r.Calls("health") == 1 })

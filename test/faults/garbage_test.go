@@ -50,7 +50,7 @@ func TestGarble(t *testing.T) {
 			if !there(c) {
 				t.Errorf("after the answer came %s", list(after[before:]))
 			}
-			c.ok("status", object{})
+			c.ok("models.list", object{})
 			if n := len(c.wire()) - len(after); n != 1 {
 				t.Errorf("after Heal, %d frames arrived for one answer", n)
 			}

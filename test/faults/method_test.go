@@ -10,9 +10,6 @@ import (
 	"wardroom/internal/gateway/demo"
 )
 
-// A session created by a client has no creator; the recorded one was created by an agent.
-var recordedByAgent = []string{"/spawnDepth", "/createdActor"}
-
 func under(prefix string, paths ...string) []string {
 	out := make([]string, len(paths))
 	for i, p := range paths {
@@ -38,7 +35,6 @@ func TestMethods(t *testing.T) {
 		except   []string
 	}{
 		"health":             {object{}, "health", nil},
-		"status":             {nil, "status", nil},
 		"agents.list":        {object{}, "agents.list", nil},
 		"agents.files.list":  {object{"agentId": "cto"}, "agents.files.list", nil},
 		"agents.files.get":   {object{"agentId": "cpo", "name": "SOUL.md"}, "agents.files.get", nil},
@@ -46,27 +42,26 @@ func TestMethods(t *testing.T) {
 		"models.list":        {object{}, "models.list", nil},
 		"models.authStatus":  {object{"agentId": "cto"}, "models.authStatus", nil},
 		"cron.list":          {object{"includeDisabled": true}, "cron.list", nil},
-		"system-presence":    {object{}, "system-presence", nil},
 		"sessions.subscribe": {object{}, "sessions.subscribe", nil},
 		"sessions.list": {
 			object{"includeLastMessage": true, "limit": 20},
 			"sessions.list",
-			append(under("/payload/sessions[]", recordedByAgent...), "/payload/sessions[]/displayName", "/payload/nextOffset"),
+			[]string{"/payload/sessions[]/displayName", "/payload/nextOffset"},
 		},
 		"sessions.describe": {
 			object{"key": "agent:cto:test", "includeLastMessage": true},
 			"sessions.describe",
-			append(under("/payload/session", recordedByAgent...), "/payload/session/displayName"),
+			[]string{"/payload/session/displayName"},
 		},
 		"chat.history": {
 			object{"sessionKey": "agent:cto:test", "limit": 1},
 			"chat.history",
-			append(under("/payload/sessionInfo", recordedByAgent...), "/payload/sessionInfo/displayName"),
+			[]string{"/payload/sessionInfo/displayName"},
 		},
 		"sessions.usage": {
-			object{"key": "agent:cto:test"},
+			object{"agentScope": "all"},
 			"sessions.usage",
-			[]string{"/payload/sessions[]/createdActor"},
+			[]string{"/payload/totals", "/payload/aggregates"},
 		},
 	} {
 		t.Run(method, func(t *testing.T) {
@@ -112,11 +107,6 @@ func TestRefusals(t *testing.T) {
 		"invalid sessions.list params: at /limit: must be >= 1":                                                        {"sessions.list", object{"limit": 0}},
 		"invalid sessions.list params: at /offset: must be >= 0":                                                       {"sessions.list", object{"offset": -1}},
 		"invalid sessions.usage params: at /limit: must be >= 1":                                                       {"sessions.usage", object{"limit": -1}},
-		"invalid sessions.usage params: at /agentScope: must be equal to constant":                                     {"sessions.usage", object{"agentScope": "some"}},
-		"invalid sessions.usage params: at /mode: must be equal to constant; at /mode: must match a schema in anyOf":   {"sessions.usage", object{"mode": "x"}},
-		"invalid sessions.usage params: at /range: must be equal to constant; at /range: must match a schema in anyOf": {"sessions.usage", object{"range": "5d"}},
-		"startDate and endDate must be provided together":                                                              {"sessions.usage", object{"startDate": "2020-01-01", "range": "7d"}},
-		"agentScope=all cannot be combined with key or agentId":                                                        {"sessions.usage", object{"agentScope": "all", "key": "agent:cto:test"}},
 		"invalid agent params: at /timeout: must be >= 0":                                                              {"agent", object{"message": "m", "idempotencyKey": "k", "timeout": -1}},
 		"invalid agent.wait params: at /timeoutMs: must be >= 0":                                                       {"agent.wait", object{"runId": "x", "timeoutMs": -1}},
 		"invalid sessions.list params: at /includeLastMessage: must be boolean":                                        {"sessions.list", object{"includeLastMessage": 1}},
@@ -165,7 +155,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// The session list supports paging, filters and a total count.
+// The session list supports paging and a total count.
 func TestSessionsList(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -185,50 +175,15 @@ func TestSessionsList(t *testing.T) {
 		return out
 	}
 	first := c.ok("sessions.list", object{"limit": 2})
-	if first["totalCount"] != 3.0 || first["hasMore"] != true || first["nextOffset"] != 2.0 || first["count"] != 2.0 {
-		t.Errorf("first page: %v", without(first, "sessions", "defaults"))
+	if first["totalCount"] != 3.0 || first["hasMore"] != true || first["nextOffset"] != 2.0 || len(keys(first)) != 2 {
+		t.Errorf("first page: %v", without(first, "sessions"))
 	}
 	rest := c.ok("sessions.list", object{"limit": 2, "offset": 2})
 	if rest["hasMore"] != false || rest["nextOffset"] != nil || len(keys(rest)) != 1 {
-		t.Errorf("second page: %v", without(rest, "sessions", "defaults"))
-	}
-	if diff := cmp.Diff([]string{"agent:cto:s1", "agent:cto:s3"}, keys(c.ok("sessions.list", object{"agentId": "cto"}))); diff != "" {
-		t.Errorf("of the CTO:\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"agent:cpo:s2"}, keys(c.ok("sessions.list", object{"search": "S2"}))); diff != "" {
-		t.Errorf("searched:\n%s", diff)
-	}
-	if n := len(keys(c.ok("sessions.list", object{"activeMinutes": 1}))); n != 3 {
-		t.Errorf("%d are recent", n)
-	}
-	for _, filter := range []object{{"label": "x"}, {"spawnedBy": "x"}, {"archived": true}, {"agentId": "nobody"}} {
-		if n := len(keys(c.ok("sessions.list", filter))); n != 0 {
-			t.Errorf("%v finds %d", filter, n)
-		}
-	}
-	if n := len(keys(c.ok("sessions.list", object{"archived": "all"}))); n != 3 {
-		t.Errorf("%d in all", n)
+		t.Errorf("second page: %v", without(rest, "sessions"))
 	}
 	if c.ok("sessions.describe", object{"key": "agent:cto:nope"})["session"] != nil {
 		t.Error("describes a session that is not there")
-	}
-}
-
-// The status counts runs by how they ended.
-func TestStatusCounts(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	c := join(t, r)
-	c.ok("agent", question("cto", "good", "hi"))
-	c.wait("good")
-	r.Fail("cto", "no")
-	c.ok("agent", question("cto", "bad", "hi"))
-	c.wait("bad")
-	r.Silence("cpo", true)
-	c.ok("agent", question("cpo", "going", "hi"))
-	tasks := must[object](t, c.ok("status", object{}), "tasks")
-	if tasks["total"] != 3.0 || tasks["active"] != 1.0 || tasks["failures"] != 1.0 {
-		t.Errorf("counted %v", without(tasks, "byRuntime"))
 	}
 }
 
