@@ -37,14 +37,14 @@ type Service struct {
 	// NoteEvery is how often Run writes API key uses and waiting audit entries; 0 means every minute.
 	NoteEvery time.Duration
 
-	once       sync.Once
-	passwords  *hasher
-	broken     error      // why there is no hasher
-	attempts   limiter.Queue // limits concurrent password checks by account and address
-	notes      notes      // written later; see Run
-	link       signInLink // see OfferSignIn
-	tokens     tokens
-	callers    db.ReadCache[string, caller] // by "token " and an ID, or "key " and a digest
+	once      sync.Once
+	passwords *hasher
+	broken    error         // why there is no hasher
+	attempts  limiter.Queue // limits concurrent password checks by account and address
+	notes     notes         // written later; see Run
+	link      signInLink    // see OfferSignIn
+	tokens    tokens
+	callers   db.ReadCache[string, caller] // by "token " and an ID, or "key " and a digest
 }
 
 // SignIn is the result of a successful login.

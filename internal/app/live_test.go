@@ -173,8 +173,8 @@ func TestTasksInEvents(t *testing.T) {
 		check(live, "task.created", "TASK-1")
 		owner.patch(path, map[string]string{"title": "Order more paper"}).want(http.StatusOK)
 		check(live, "task.changed", "more paper")
-		owner.post(path+"/comments", map[string]string{"text": "Ordered"}).want(http.StatusCreated)
-		check(live, "comment.created", "TASK-1")
+		owner.post(path+"/comments", map[string]string{"body": "Ordered"}).want(http.StatusCreated)
+		check(live, "task.commented", "TASK-1")
 
 		late := owner.follow("/api/v1/events?topics=task&last_event_id=" + position)
 		for _, kind := range []string{"task.created", "task.changed"} {
@@ -182,7 +182,7 @@ func TestTasksInEvents(t *testing.T) {
 				t.Errorf("%s is not the last event, but contains the task: %s", kind, f["data"])
 			}
 		}
-		check(late, "comment.created", "TASK-1")
+		check(late, "task.commented", "TASK-1")
 
 		owner.send(http.MethodDelete, path, nil).want(http.StatusNoContent)
 		if f := live.until("task.deleted", "TASK-1"); strings.Contains(f["data"], `"task":`) {

@@ -69,6 +69,7 @@ func TestMessagesAreReadTogether(t *testing.T) {
 		read(impatient, 2, context.Canceled)
 		read(t.Context(), 2, nil)
 		readers.Wait()
+		time.Sleep(2 * r.slowPage) // the read continues, although its caller has left
 		if n := s.pages.Running(); n > 0 {
 			t.Errorf("%d readings are left", n)
 		}

@@ -83,13 +83,9 @@ func (b *bench) busy(ctx context.Context) (s busy, err error) {
 		return s, err
 	}
 	defer service.end()
-	token, err := login(ctx, service.address, email(0))
-	if err != nil {
-		return s, err
-	}
 	b.turn++
 	ask := busying{Address: service.address, Streams: b.streams, Mark: fmt.Sprintf("busy-%d-", b.turn), Finals: len(keys), Final: 1 << 20}
-	if ask.Tokens, err = b.watchers(ctx, service.address, token); err != nil {
+	if ask.Tokens, err = loginWatchers(ctx, service.address); err != nil {
 		return s, err
 	}
 	told, err := json.Marshal(ask)

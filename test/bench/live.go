@@ -16,8 +16,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/golang-jwt/jwt/v5"
 )
 
 // watching is the input for the process that reads the live streams. That process opens
@@ -59,7 +57,7 @@ func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 	}
 	b.turn++
 	ask := watching{Address: b.service.address, Streams: b.streams, Rate: rate, For: 10 * b.slice, Tasks: b.size, Lap: b.turn, Token: b.token}
-	if ask.Tokens, err = b.watchers(ctx, b.service.address, b.token); err != nil {
+	if ask.Tokens, err = loginWatchers(ctx, b.service.address); err != nil {
 		return w, err
 	}
 	told, err := json.Marshal(ask)
@@ -85,26 +83,15 @@ func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 	return w, errors.Join(append(errs, cmd.Wait())...)
 }
 
-// watchers returns a token for each account, because one account may open only a few
-// streams. It signs the tokens itself, because logins are slow by design.
-func (b *bench) watchers(ctx context.Context, address, token string) ([]string, error) {
-	body, err := read(ctx, "http://"+address+"/api/v1/users?limit=100", token)
-	if err != nil {
-		return nil, err
-	}
-	var users []struct{ ID string }
-	if err := json.Unmarshal(body, &users); err != nil {
-		return nil, err
-	}
-	var tokens []string
-	for _, u := range users {
-		token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
-			Issuer: "wardroom", Subject: u.ID, ID: u.ID, ExpiresAt: jwt.NewNumericDate(time.Now().Add(time.Hour)),
-		}).SignedString([]byte(secret))
-		if err != nil {
+// loginWatchers returns a token for each watcher. There are many of them, because one account may
+// open only a few streams.
+func loginWatchers(ctx context.Context, address string) ([]string, error) {
+	tokens := make([]string, watchers)
+	for n := range tokens {
+		var err error
+		if tokens[n], err = login(ctx, address, watcherEmail(n)); err != nil {
 			return nil, err
 		}
-		tokens = append(tokens, token)
 	}
 	return tokens, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -76,6 +75,7 @@ func get(ctx context.Context, address, token string) (status int, header http.He
 	if err != nil {
 		return 0, nil, err
 	}
+	req.Header.Set("Accept-Encoding", "identity") // a compressed response has another ETag
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -84,21 +84,6 @@ func get(ctx context.Context, address, token string) (status int, header http.He
 		return 0, nil, err
 	}
 	return res.StatusCode, res.Header, res.Body.Close()
-}
-
-// read sends a GET request and returns the response's body.
-func read(ctx context.Context, address, token string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	return io.ReadAll(res.Body)
 }
 
 // freeAddress returns a local TCP address with a free port.

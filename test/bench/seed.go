@@ -30,7 +30,8 @@ const (
 	watchers = 25
 )
 
-func email(n int) string { return fmt.Sprintf("person%d@bench.example", n) }
+func email(n int) string        { return fmt.Sprintf("person%d@bench.example", n) }
+func watcherEmail(n int) string { return fmt.Sprintf("watcher%d@bench.example", n) }
 
 // meetings is the number of standups in a filled database.
 const meetings = 60
@@ -113,7 +114,7 @@ func (s *seeder) people(ctx context.Context) error {
 		}
 	}
 	for n := range watchers {
-		u := account.NewUser{Email: fmt.Sprintf("watcher%d@bench.example", n), Password: password, Role: actor.User}
+		u := account.NewUser{Email: watcherEmail(n), Password: password, Role: actor.User}
 		if _, err := s.app.Accounts.Create(actor.With(ctx, actor.System), u); err != nil {
 			return err
 		}

@@ -207,7 +207,7 @@ func TestProbes(t *testing.T) {
 		"/health":   {"ok": true, "status": "live"},
 		"/healthz":  {"ok": true, "status": "live"},
 		"/startupz": {"ok": true, "status": "started", "version": demo.Version, "uptimeMs": nil},
-		"/readyz":   {"ready": true, "failing": []any{}, "uptimeMs": nil, "eventLoop": nil},
+		"/readyz":   {"ready": true, "uptimeMs": nil},
 	} {
 		status, body := get(t, r.URL()+path)
 		for k, v := range want {

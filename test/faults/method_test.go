@@ -98,22 +98,22 @@ func TestRefusals(t *testing.T) {
 		method string
 		params any
 	}{
-		"invalid agent params: at root: unexpected property 'nope'":                                                    {"agent", object{"message": "m", "idempotencyKey": "k", "nope": 1}},
-		"invalid agent params: at /message: must NOT have fewer than 1 characters":                                     {"agent", object{"message": "", "idempotencyKey": "k"}},
-		"invalid agent params: at /timeout: must be integer":                                                           {"agent", object{"message": "m", "idempotencyKey": "k", "timeout": "9"}},
-		"invalid agent.wait params: must be object":                                                                    {"agent.wait", []string{"x"}},
-		"invalid chat.history params: at /limit: must be <= 1000":                                                      {"chat.history", object{"sessionKey": "x", "limit": 5000}},
-		"invalid chat.history params: at /offset: must be >= 0":                                                        {"chat.history", object{"sessionKey": "x", "offset": -1}},
-		"invalid sessions.list params: at /limit: must be >= 1":                                                        {"sessions.list", object{"limit": 0}},
-		"invalid sessions.list params: at /offset: must be >= 0":                                                       {"sessions.list", object{"offset": -1}},
-		"invalid sessions.usage params: at /limit: must be >= 1":                                                       {"sessions.usage", object{"limit": -1}},
-		"invalid agent params: at /timeout: must be >= 0":                                                              {"agent", object{"message": "m", "idempotencyKey": "k", "timeout": -1}},
-		"invalid agent.wait params: at /timeoutMs: must be >= 0":                                                       {"agent.wait", object{"runId": "x", "timeoutMs": -1}},
-		"invalid sessions.list params: at /includeLastMessage: must be boolean":                                        {"sessions.list", object{"includeLastMessage": 1}},
-		"invalid health params: at root: unexpected property 'nope'":                                                   {"health", object{"nope": 1}},
-		"invalid cron.list params: at root: unexpected property 'nope'":                                                {"cron.list", object{"nope": 1}},
-		"missing scope: operator.admin":                                                                                {"agent", object{"message": "m", "idempotencyKey": "k", "model": "other/model"}},
-		"Multiple agents are configured, but session agent resolution has no explicit owner.":                          {"agent", object{"message": "m", "idempotencyKey": "k", "sessionKey": "main"}},
+		"invalid agent params: at root: unexpected property 'nope'":                           {"agent", object{"message": "m", "idempotencyKey": "k", "nope": 1}},
+		"invalid agent params: at /message: must NOT have fewer than 1 characters":            {"agent", object{"message": "", "idempotencyKey": "k"}},
+		"invalid agent params: at /timeout: must be integer":                                  {"agent", object{"message": "m", "idempotencyKey": "k", "timeout": "9"}},
+		"invalid agent.wait params: must be object":                                           {"agent.wait", []string{"x"}},
+		"invalid chat.history params: at /limit: must be <= 1000":                             {"chat.history", object{"sessionKey": "x", "limit": 5000}},
+		"invalid chat.history params: at /offset: must be >= 0":                               {"chat.history", object{"sessionKey": "x", "offset": -1}},
+		"invalid sessions.list params: at /limit: must be >= 1":                               {"sessions.list", object{"limit": 0}},
+		"invalid sessions.list params: at /offset: must be >= 0":                              {"sessions.list", object{"offset": -1}},
+		"invalid sessions.usage params: at /limit: must be >= 1":                              {"sessions.usage", object{"limit": -1}},
+		"invalid agent params: at /timeout: must be >= 0":                                     {"agent", object{"message": "m", "idempotencyKey": "k", "timeout": -1}},
+		"invalid agent.wait params: at /timeoutMs: must be >= 0":                              {"agent.wait", object{"runId": "x", "timeoutMs": -1}},
+		"invalid sessions.list params: at /includeLastMessage: must be boolean":               {"sessions.list", object{"includeLastMessage": 1}},
+		"invalid health params: at root: unexpected property 'nope'":                          {"health", object{"nope": 1}},
+		"invalid cron.list params: at root: unexpected property 'nope'":                       {"cron.list", object{"nope": 1}},
+		"missing scope: operator.admin":                                                       {"agent", object{"message": "m", "idempotencyKey": "k", "model": "other/model"}},
+		"Multiple agents are configured, but session agent resolution has no explicit owner.": {"agent", object{"message": "m", "idempotencyKey": "k", "sessionKey": "main"}},
 	} {
 		if got := must[string](t, c.call(ask.method, ask.params), "error", "message"); got != message {
 			t.Errorf("%s: %q, want %q", ask.method, got, message)

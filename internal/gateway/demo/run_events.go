@@ -166,7 +166,7 @@ func (r *Runtime) emitAgent(q *run, stream string, data object) {
 	}
 	q.seq++
 	payload := object{
-		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID, "sessionId": q.session.id,
+		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID,
 		"stream": stream, "data": data, "seq": q.seq, "ts": r.now(),
 	}
 	r.broadcast(audience{scope: scopeRead}, "agent", payload)

@@ -1,7 +1,5 @@
 package demo
 
-import ()
-
 var sendParams = params{
 	required: words("sessionKey message idempotencyKey"),
 	optional: words(`agentId sessionId intent thinking fastMode fastAutoOnSeconds queueMode deliver originatingChannel originatingTo

@@ -63,9 +63,9 @@ type DB struct {
 	commits       *dataVersion  // SQLite only; see ReadCache
 	pools         func() []Pool
 	stop          []func() error
-	owner         *owner // SQLite only; see Own
+	owner         *owner        // SQLite only; see Own
 	longReads     limiter.Queue // by caller; see LimitReads
-	schemaVersion atomic.Int64 // latest version this program supports; 0 until Check
+	schemaVersion atomic.Int64  // latest version this program supports; 0 until Check
 
 	writers  writers
 	enter    string // PostgreSQL only: first statement of a write transaction; see beginStatement

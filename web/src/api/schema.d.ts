@@ -821,7 +821,7 @@ export interface paths {
         };
         /**
          * Stream events
-         * @description Streams server-sent events until the token expires. Each event in the log is sent as one frame. The frame's id is the event's number, its event field is the event's kind, such as task.changed, and its data is the same JSON as in /activity. Events about accounts require the read_audit permission, and events about the inbox require the use_inbox permission.
+         * @description Streams server-sent events until the token expires. Each event in the log is sent as one frame. The frame's id is the event's number, its event field is the event's kind, such as task.changed, and its data is the same JSON as in /activity. Activity about a task also has the member task: the task as it is now, as in /tasks/{id}. It is missing if the task is deleted, and if a later event that is sent together with this one has it. Events about accounts require the read_audit permission, and events about the inbox require the use_inbox permission.
          *
          *     IDs increase in commit order. Send the last ID you received as Last-Event-ID to get all later events, without gaps or repeats.
          *

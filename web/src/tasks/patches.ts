@@ -8,7 +8,10 @@ let cacheOf: QueryClient | null = null
 /** Puts changed tasks into the cache. Tasks that change together are shown together. */
 const show = gathered<Task>(tasks => {
   const cache = cacheOf
-  if (cache) notifyManager.batch(() => tasks.forEach(task => putTask(cache, task)))
+  if (!cache) return
+  notifyManager.batch(() => {
+    for (const task of tasks) putTask(cache, task)
+  })
 })
 
 /** Events with which a receipt appears or changes. A person can also approve a task by moving it. */
