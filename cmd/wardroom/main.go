@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -42,6 +43,7 @@ type cli struct {
 	Key     keyCmd     `cmd:"" help:"Manage the API keys of agent users. Safe while Wardroom runs."`
 	Task    taskCmd    `cmd:"" help:"Work on tasks as an agent, over HTTP."`
 	Ask     askCmd     `cmd:"" help:"Ask a person as an agent, over HTTP."`
+	Health  healthCmd  `cmd:"" help:"Ask the Wardroom that runs on this machine whether it is ready for requests. Exits with 0 if it is, otherwise 1."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	Completion completionCmd `cmd:"" help:"Print a script for the completion of commands in a shell."`
@@ -95,14 +97,18 @@ func brief(err error) string {
 // after printing the help. The function dispatch recovers it.
 type done struct{ code int }
 
-// dotEnv reads the .env file. The demo ignores the file, because it configures a regular
+// dotEnv reads the .env file and the files with secrets, and returns them as variables. The demo ignores the file, because it configures a regular
 // Wardroom, whose port the demo must not use. So do the commands of agents, because it may be a file
 // of the project that the agent works on, which must not choose where the API key is sent.
 func dotEnv(args []string) (map[string]string, error) {
 	if len(args) > 0 && slices.Contains([]string{"demo", "task", "ask", "completion", completeCommand}, args[0]) {
 		return map[string]string{}, nil
 	}
-	return config.LoadDotEnv(".env", os.LookupEnv)
+	values, err := config.LoadDotEnv(".env", os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	return values, config.ReadSecretFiles(values, os.LookupEnv)
 }
 
 // dispatch parses the command line and runs the command that it names.
@@ -160,11 +166,14 @@ func withOrigins(err error, args []string, dotEnv map[string]string) error {
 		given := slices.ContainsFunc(args, func(a string) bool { return a == option || strings.HasPrefix(a, option+"=") })
 		_, shell := os.LookupEnv(name)
 		_, file := dotEnv[name]
+		_, secret := os.LookupEnv(name + "_FILE")
 		note := ""
 		switch {
 		case given:
 		case shell:
 			note = fmt.Sprintf("%s comes from the environment of this process: unset it there, or use %s.", name, option)
+		case secret || dotEnv[name+"_FILE"] != "":
+			note = fmt.Sprintf("%s comes from the file that %s_FILE names.", name, name)
 		case file:
 			note = fmt.Sprintf("%s comes from the .env file: change it there, or use %s.", name, option)
 		}
@@ -197,8 +206,30 @@ func newLog(w io.Writer, c config.Common) *slog.Logger {
 
 type versionCmd struct{}
 
-// Run prints the version.
+// Run prints the version, and the commit that the binary was built from if the build knew it.
 func (versionCmd) Run(t terminal) error {
-	_, err := fmt.Fprintln(t.out, "wardroom", app.Version)
+	_, err := fmt.Fprintln(t.out, "wardroom", app.Version+commit())
 	return err
+}
+
+// commit returns the commit that the binary was built from and its time, such as " (fce0352d16ab, 2026-11-30T08:00:00Z)".
+// It is empty if the binary was built outside of a Git repository.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	built := map[string]string{}
+	for _, s := range info.Settings {
+		built[s.Key] = s.Value
+	}
+	revision := built["vcs.revision"]
+	if revision == "" {
+		return ""
+	}
+	changed := ""
+	if built["vcs.modified"] == "true" {
+		changed = ", with changes"
+	}
+	return fmt.Sprintf(" (%s, %s%s)", revision[:min(12, len(revision))], built["vcs.time"], changed)
 }

@@ -116,7 +116,7 @@ func serve(t *testing.T, args ...string) *process {
 	p := &process{t: t, stop: cancel, done: make(chan int, 1)}
 	go func() { p.done <- run(ctx, args, terminal{strings.NewReader(""), &p.out, &p.err, bcrypt.MinCost, 0}) }()
 	t.Cleanup(p.end)
-	listening := regexp.MustCompile(`(?:address=|Open +)(http://[0-9.:]+)`)
+	listening := regexp.MustCompile(`(?:address=|Open +)(http://[][0-9.:]+)`)
 	for end := time.Now().Add(30 * time.Second); p.address == ""; time.Sleep(5 * time.Millisecond) {
 		if m := listening.FindStringSubmatch(p.out.String() + p.err.String()); m != nil {
 			p.address = m[1]

@@ -38,6 +38,7 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	}
 	log.InfoContext(ctx, "serving", "address", "http://"+ln.Addr().String(), "version", app.Version, "database", a.DB.Engine().String())
 	go releaseMemory(ctx)
+	go notifySystemd(ctx, "http://"+ln.Addr().String(), log)
 	err = a.Run(ctx, ln)
 	log.InfoContext(context.WithoutCancel(ctx), "stopped")
 	return err

@@ -47,8 +47,8 @@ import (
 	"wardroom/internal/usage"
 )
 
-// Version is the version of Wardroom.
-const Version = "0.1.0"
+// Version is the version of Wardroom. A release sets it to its tag (-ldflags="-X wardroom/internal/app.Version=1.2.3").
+var Version = "0.1.0"
 
 // Schema returns the database migrations of this version.
 func Schema() db.Schema { return db.Schema{Files: schema.FS(), Program: Version} }

@@ -118,6 +118,8 @@ Flags override environment variables, which override ` + "`.env`" + `, which ove
 If settings are invalid, Wardroom reports all mistakes at once and exits with status 2.
 
 Set secrets with environment variables or in ` + "`.env`" + `, not with flags: other users of the machine can read command lines.
+A secret can also be in a file of its own, as container engines and systemd provide it: ` + "`JWT_SECRET_FILE=/run/secrets/jwt`" + ` instead of
+` + "`JWT_SECRET`" + `, and likewise for every setting that is marked *Secret*. A line break at the end of the file is not part of the secret.
 `)
 	all := Settings()
 	done := map[string]bool{}
