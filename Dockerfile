@@ -17,6 +17,6 @@ WORKDIR /data
 ENV HOST=0.0.0.0 DATA_DIR=/data
 VOLUME /data
 EXPOSE 3000
-HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --start-interval=1s CMD ["/wardroom", "health"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["/wardroom", "health"]
 ENTRYPOINT ["/wardroom"]
 CMD ["serve"]
