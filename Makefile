@@ -64,7 +64,7 @@ web-check: web-needs ## check the dashboard: types, lint, tests, and that web/di
 	@diff -rq web/dist bin/web-check || { echo "web/dist is out of date: run make web" >&2; exit 1; }
 
 e2e: build web-needs ## test the dashboard in a real browser against the built binary (E2E=tasks: only those files)
-	@test/needs.sh node chromium nginx
+	@test/needs.sh node chromium nginx caddy
 	npm run --silent --prefix web e2e -- $(E2E)
 
 smoke: build web-needs # each place opens in a browser, and the most important flows work

@@ -7,10 +7,13 @@ import { describe, expect, it } from 'vitest'
 import { desktop, entered, openPage, signIn } from './browser.ts'
 import { call } from './demo.ts'
 import { browser, demo, setUp } from './fixture.ts'
-import { documented, openNginx } from './nginx.ts'
 import { openWebProxy, type ProxyAnswer } from './proxy.ts'
+import { documented, openRealProxy, type Program } from './real-proxy.ts'
 
 setUp()
+
+/** The password "of the proxy" with bcrypt, at its lowest cost. */
+const hash = '$2a$04$r9CYlq3pP4cNMTpwQzl8QuuEyhLkqLUKYKP9bTtOAI.rDC7c52r6i'
 
 const answers: [string, ProxyAnswer, RegExp][] = [
   ['401', { status: 401 }, /HTTP 401/],
@@ -87,36 +90,36 @@ describe('a proxy that answers', () => {
   })
 })
 
-describe('nginx with a sign-in of its own', () => {
+describe.each<Program>(['nginx', 'caddy'])('%s with a sign-in of its own', program => {
   it('lets people work who know its password', async () => {
-    const nginx = await openNginx()
-    const passwords = join(nginx.folder, 'htpasswd')
+    const proxy = await openRealProxy(program)
+    const passwords = join(proxy.folder, 'htpasswd')
     await writeFile(passwords, 'team:{PLAIN}of the proxy\n')
-    const [ask = ''] = await documented('Ask for a password first', demo.base)
-    await nginx.serve(ask.replace('/etc/nginx/wardroom.htpasswd', passwords))
-    const { context, page } = await openPage(browser, nginx.url, desktop)
+    const [ask = ''] = await documented(program, 'Ask for a password first', demo.base)
+    await proxy.serve(ask.replace('/etc/nginx/wardroom.htpasswd', passwords).replace(/\$2a\S+/, hash))
+    const { context, page } = await openPage(browser, proxy.url, desktop)
     expect((await page.goto('/tasks'))?.status()).toBe(401)
-    await page.goto(`${nginx.url.replace('//', '//team:of%20the%20proxy@')}/tasks?view=table`)
+    await page.goto(`${proxy.url.replace('//', '//team:of%20the%20proxy@')}/tasks?view=table`)
     await signIn(page, demo)
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     const { key } = (await call(demo, 'POST', '/tasks', { title: 'Behind a password' })) as { key: string }
-    await page.goto(`${nginx.url}/tasks/${key}`)
+    await page.goto(`${proxy.url}/tasks/${key}`)
     await page.getByText('Behind a password').first().waitFor()
     await call(demo, 'PATCH', `/tasks/${key}`, { title: 'Changed behind a password' })
     await page.getByText('Changed behind a password').first().waitFor()
     await context.close()
-    await nginx.close()
+    await proxy.close()
   })
 
   it('asks another service about each request, and Wardroom’s sign-in outlives that of the service', async () => {
     let signedIn = true
     const other = createServer((_, res) => res.writeHead(signedIn ? 204 : 401).end()).listen(0, '127.0.0.1')
     await once(other, 'listening')
-    const nginx = await openNginx()
-    const [ask = ''] = await documented('Use the sign-in of another service', demo.base)
+    const proxy = await openRealProxy(program)
+    const [ask = ''] = await documented(program, 'Use the sign-in of another service', demo.base)
     const { port } = other.address() as AddressInfo
-    await nginx.serve(ask.replace('127.0.0.1:4180', `127.0.0.1:${port}`))
-    const { context, page } = await openPage(browser, nginx.url, desktop)
+    await proxy.serve(ask.replace('127.0.0.1:4180', `127.0.0.1:${port}`))
+    const { context, page } = await openPage(browser, proxy.url, desktop)
     await page.goto('/tasks?view=board')
     await signIn(page, demo)
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
@@ -126,7 +129,7 @@ describe('nginx with a sign-in of its own', () => {
     signedIn = true
     await page.getByRole('main').getByText('cto').first().waitFor()
     await context.close()
-    await nginx.close()
+    await proxy.close()
     other.close()
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { desktop, entered, openBrowser, openPage, signIn } from './browser.ts'
 import { call } from './demo.ts'
-import { documented, openNginx } from './nginx.ts'
+import { documented, openRealProxy, type Program } from './real-proxy.ts'
 import { openOwned, openService } from './service.ts'
 
 let browser: Awaited<ReturnType<typeof openBrowser>>
@@ -13,17 +13,20 @@ afterAll(() => browser.close())
 // Many proxies serve several programs below one host name, each below its own path.
 const heading = 'Serve it below a path'
 
-// The documented configurations of nginx, in their order.
-describe.each([
-  ['keeps it', 0],
-  ['removes it', 1],
-])('below a path, behind nginx that %s', (_, nth) => {
+// The documented configurations, in their order.
+const ways: [Program, string, number][] = [
+  ['nginx', 'keeps it', 0],
+  ['nginx', 'removes it', 1],
+  ['caddy', 'keeps it', 0],
+]
+
+describe.each(ways)('below a path, behind %s that %s', (program, _, nth) => {
   it('everything works: sign-in, pages, links, reloads, live updates, sign-out', async () => {
-    const nginx = await openNginx()
-    const below = `${nginx.url}/wardroom`
+    const proxy = await openRealProxy(program)
+    const below = `${proxy.url}/wardroom`
     const service = await openOwned({ PUBLIC_URL: below })
-    await nginx.serve((await documented(heading, service.base))[nth] ?? '')
-    const { context, page, complaints } = await openPage(browser, nginx.url, desktop)
+    await proxy.serve((await documented(program, heading, service.base))[nth] ?? '')
+    const { context, page, complaints } = await openPage(browser, proxy.url, desktop)
     const lost: string[] = []
     context.on('request', r => {
       if (!r.url().startsWith(`${below}/`) && r.url() !== below) lost.push(r.url())
@@ -72,17 +75,17 @@ describe.each([
     } finally {
       await context.close()
       await service.close()
-      await nginx.close()
+      await proxy.close()
     }
   })
 
   it('the link of the terminal creates the owner', async () => {
-    const nginx = await openNginx()
-    const service = await openService({ PUBLIC_URL: `${nginx.url}/wardroom` })
-    await nginx.serve((await documented(heading, service.base))[nth] ?? '')
-    const { context, page } = await openPage(browser, nginx.url, desktop)
+    const proxy = await openRealProxy(program)
+    const service = await openService({ PUBLIC_URL: `${proxy.url}/wardroom` })
+    await proxy.serve((await documented(program, heading, service.base))[nth] ?? '')
+    const { context, page } = await openPage(browser, proxy.url, desktop)
     try {
-      expect(service.link).toContain(`${nginx.url}/wardroom/setup#`)
+      expect(service.link).toContain(`${proxy.url}/wardroom/setup#`)
       await page.goto(service.link)
       await page.getByLabel('Email').fill(service.email)
       await page.getByLabel('Name').fill('Ada')
@@ -93,7 +96,7 @@ describe.each([
     } finally {
       await context.close()
       await service.close()
-      await nginx.close()
+      await proxy.close()
     }
   })
 })
@@ -101,21 +104,21 @@ describe.each([
 // Two Wardrooms below different paths of one host share the browser's storage, and must not share a sign-in.
 describe('two of one host', () => {
   it('keep their sign-ins apart', async () => {
-    const nginx = await openNginx()
+    const proxy = await openRealProxy('nginx')
     const [one, two] = [
       await openOwned({
-        PUBLIC_URL: `${nginx.url}/one`,
+        PUBLIC_URL: `${proxy.url}/one`,
         JWT_SECRET: 'the first secret of two, which is certainly long enough',
       }),
       await openOwned({
-        PUBLIC_URL: `${nginx.url}/two`,
+        PUBLIC_URL: `${proxy.url}/two`,
         JWT_SECRET: 'the second secret of two, which is certainly long enough',
       }),
     ]
-    const [first = ''] = await documented(heading, one.base)
-    const [second = ''] = await documented(heading, two.base)
-    await nginx.serve(first.replace('/wardroom/', '/one/') + second.replace('/wardroom/', '/two/'))
-    const { context, page } = await openPage(browser, nginx.url, desktop)
+    const [first = ''] = await documented('nginx', heading, one.base)
+    const [second = ''] = await documented('nginx', heading, two.base)
+    await proxy.serve(first.replace('/wardroom/', '/one/') + second.replace('/wardroom/', '/two/'))
+    const { context, page } = await openPage(browser, proxy.url, desktop)
     try {
       for (const name of ['one', 'two']) {
         await page.goto(`/${name}/tasks`)
@@ -133,7 +136,7 @@ describe('two of one host', () => {
       await context.close()
       await one.close()
       await two.close()
-      await nginx.close()
+      await proxy.close()
     }
   })
 })
