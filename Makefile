@@ -19,7 +19,7 @@ SHELL       := bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint deadcode generate needs format-check web web-needs web-check e2e smoke pictures \
+.PHONY: help release build fmt lint deadcode generate needs format-check web web-needs web-check e2e smoke pictures \
 	vet check race postgres gateway journey journey-short test nightly measure bench clean
 
 help: ## show this list
@@ -28,6 +28,9 @@ help: ## show this list
 # The flags leave out symbols and debug data, which stack traces do not need.
 build: ## build the binary bin/wardroom
 	$(GO) build -trimpath -ldflags='-s -w' -o $(BIN) ./cmd/wardroom
+
+release: ## build the files of a release in bin/release, without publishing anything
+	VERSION=$$(sed -n 's/^var Version = "\(.*\)"/\1/p' internal/app/app.go) $(GO) tool -modfile=tools/release/go.mod goreleaser release --snapshot --clean
 
 fmt: ## format the Go code
 	$(LINT) fmt
@@ -114,11 +117,13 @@ test: ## everything that must pass before a merge: about 8 minutes, and 10 more 
 	@echo "== everything passed"
 
 # A failed test is not repeated: what fails once in a hundred runs is found here.
-nightly: needs web-needs ## everything: race detector on both databases, all browser flows, all of the journey, a benchmark
+	@test/needs.sh nginx caddy buildah
 	test/postgres.sh $(GO) test $(RACE) -count=1 -shuffle=on -p 2 -parallel 4 -timeout 90m $(LONGEST) ./...
 	@$(MAKE) --no-print-directory e2e
 	@$(MAKE) --no-print-directory journey
 	@$(MAKE) --no-print-directory bench BENCH=quick
+	@$(MAKE) --no-print-directory release
+	test/install.sh
 
 measure: build web-needs ## measure the dashboard's speed in a browser without asserting limits (needs an idle machine)
 	MEASURE=1 npm run --silent --prefix web e2e

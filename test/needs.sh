@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that the programs the tests use are installed:
-#   test/needs.sh [go] [cc] [node] [postgres] [shell] [chromium] [nginx] [caddy]
+#   test/needs.sh [go] [cc] [node] [postgres] [shell] [chromium] [nginx] [caddy] [buildah]
 # Without arguments it checks all that `make test` uses. As root on a Debian-like system it installs missing packages; otherwise
 # it lists them and fails.
 set -euo pipefail
@@ -55,6 +55,7 @@ check() {
     chromium) have_chromium || need "Chromium or its headless shell (or its path in CHROMIUM)" chromium-headless-shell ;;
     shell) have bash && have curl && have jq && have openssl || need "curl, jq and openssl (for the commands in the documents)" curl jq openssl ;;
     nginx) PATH=$PATH:/usr/sbin have nginx || need "nginx" nginx ;;
+    buildah) have buildah || need "buildah" buildah ;;
     caddy) have caddy || need "Caddy" caddy ;;
     *) echo "needs.sh: unknown argument: $1" >&2; exit 2 ;;
   esac
