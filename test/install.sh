@@ -55,7 +55,7 @@ SECONDS=0
 image=$work/context/root/image
 mkdir -p "$image/data" "$image/tmp" "$image/etc/ssl/certs" "$work/data"
 cp "$work/binary/wardroom" "$image/"
-buildah --storage-driver vfs --root "$work/images" build --quiet --build-context "build=$work/context" -t wardroom . >/dev/null
+buildah --storage-driver vfs --root "$work/images" build --quiet --format docker --build-context "build=$work/context" -t wardroom . >/dev/null
 container=$(buildah --storage-driver vfs --root "$work/images" from wardroom)
 root=$(buildah --storage-driver vfs --root "$work/images" mount "$container")
 user=$(buildah --storage-driver vfs --root "$work/images" inspect --format '{{.OCIv1.Config.User}}' "$container")
