@@ -34,8 +34,12 @@ func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 // wirePairing creates the pairing service and loads the stored device identity. The
 // gateway client needs this identity before it connects for the first time.
 func (a *App) wirePairing(ctx context.Context) error {
+	keys := keysOf(a.cfg, a.DB.Engine())
+	if said := keys.Warning(); said != "" {
+		a.log.WarnContext(ctx, "encryption", "warning", said)
+	}
 	a.Pairing = &pairing.Service{
-		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
+		DB: a.DB, Runtime: a.Gateway, Keys: keys, Log: a.log, Now: a.opts.Now,
 	}
 	if key := a.cfg.DeviceKey.Reveal(); key != nil {
 		a.Pairing.Own = ed25519.PublicKey(key[ed25519.SeedSize:])

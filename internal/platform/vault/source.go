@@ -70,7 +70,18 @@ func (s Source) Make() (*Vault, error) {
 	return s.Find()
 }
 
-// read returns the text of the key file. It rejects a file that other users can
+// Warning returns what the operator should know about the key file, or an empty text. Orchestrators make files readable by
+// a group, such as Kubernetes with fsGroup, so that Find accepts such a file.
+func (s Source) Warning() string {
+	info, err := os.Stat(s.File)
+	if s.File == "" || err != nil || info.Mode().Perm()&0o070 == 0 {
+		return ""
+	}
+	return fmt.Sprintf("its group may read the key file %s (mode %04o). Run chmod 600 on it. If an orchestrator changes the mode again, as fsGroup in Kubernetes does, "+
+		"give nobody else that group, or set ENCRYPTION_KEY to the file's content and delete the file", s.File, info.Mode().Perm())
+}
+
+// read returns the text of the key file. It rejects a file that all users can
 // read or that is incomplete.
 func (s Source) read() (string, error) {
 	if s.File == "" {
@@ -91,9 +102,8 @@ func (s Source) read() (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fileError{fmt.Errorf("the key file %s is not a regular file: replace it with a file that contains the key, or set ENCRYPTION_KEY", s.File)}
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return "", fileError{fmt.Errorf("the key file %s is readable by other users (mode %04o): run chmod 600 on it, and replace the key if someone may have read it. "+
-			"If an orchestrator changes the mode again, as fsGroup in Kubernetes does, set ENCRYPTION_KEY to the file's content and delete the file", s.File, mode)}
+	if mode := info.Mode().Perm(); mode&0o007 != 0 {
+		return "", fileError{fmt.Errorf("every user of this machine may read the key file %s (mode %04o): run chmod 600 on it, and replace the key if someone may have read it", s.File, mode)}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, 4*fileText))
 	if err != nil {

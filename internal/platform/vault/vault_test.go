@@ -168,9 +168,25 @@ func TestKeyFile(t *testing.T) {
 			t.Errorf("opened %q, %v", got, err)
 		}
 	})
+	t.Run("a group may read it, with a warning", func(t *testing.T) {
+		if said := s.Warning(); said != "" {
+			t.Errorf("mode 0600: %s", said)
+		}
+		for _, mode := range []os.FileMode{0o640, 0o660} {
+			if err := os.Chmod(file, mode); err != nil {
+				t.Fatal(err)
+			}
+			v, err := s.Find()
+			if err != nil || !strings.Contains(s.Warning(), fmt.Sprintf("(mode %04o)", mode)) {
+				t.Fatalf("%04o: %q, %v", mode, s.Warning(), err)
+			}
+			if got, err := v.Open(place, sealed); err != nil || string(got) != "secret" {
+				t.Errorf("opened %q, %v", got, err)
+			}
+		}
+	})
 	for name, spoil := range map[string]func() error{
-		"fsGroup":       func() error { return os.Chmod(file, 0o660) },
-		"mode 0640":     func() error { return os.Chmod(file, 0o640) },
+		"mode 0604":     func() error { return os.Chmod(file, 0o604) },
 		"43 charact":    func() error { return os.WriteFile(file, text[:20], 0o600) },
 		"contain a key": func() error { return os.WriteFile(file, append(text, text...), 0o600) },
 		"43":            func() error { return os.WriteFile(file, nil, 0o600) },
