@@ -117,6 +117,7 @@ test: ## everything that must pass before a merge: about 8 minutes, and 10 more 
 	@echo "== everything passed"
 
 # A failed test is not repeated: what fails once in a hundred runs is found here.
+nightly: needs web-needs ## everything: race detector on both databases, all browser flows, all of the journey, a benchmark, a release
 	@test/needs.sh nginx caddy buildah
 	test/postgres.sh $(GO) test $(RACE) -count=1 -shuffle=on -p 2 -parallel 4 -timeout 90m $(LONGEST) ./...
 	@$(MAKE) --no-print-directory e2e

@@ -78,13 +78,7 @@ func TestReplicaFinishesTheMeeting(t *testing.T) {
 	sprung, unset := between.set(x)
 	x.mustRun()
 	until(t, "the meeting to get to its second participant", 60*time.Second, sprung)
-	holders := x.names(`
-		SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)
-		WHERE locktype = 'advisory' AND NOT granted AND classid = ? AND objid = ? AND datname = current_database()`, lockOne, lockTwo)
-	if len(holders) != 1 || both[holders[0]] == nil {
-		t.Fatalf("the standup is run by %v", holders)
-	}
-	holder := holders[0]
+	holder := x.holder(both)
 	x.live(both[holder])
 	x.kill()
 	delete(both, holder)
@@ -95,4 +89,16 @@ func TestReplicaFinishesTheMeeting(t *testing.T) {
 	r := x.end()
 	x.inTime(r)
 	x.whole(r, outcome{})
+}
+
+// holder returns the name of the replica that runs the standup and has come to the trap.
+func (x *trial) holder(both map[string]*process) string {
+	x.Helper()
+	holders := x.names(`
+		SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)
+		WHERE locktype = 'advisory' AND NOT granted AND classid = ? AND objid = ? AND datname = current_database()`, lockOne, lockTwo)
+	if len(holders) != 1 || both[holders[0]] == nil {
+		x.Fatalf("the standup is run by %v", holders)
+	}
+	return holders[0]
 }
