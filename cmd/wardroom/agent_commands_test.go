@@ -162,7 +162,7 @@ func TestAgentCommandsOnBadNetworks(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	machine(t)
 	for line, want := range map[string]string{
-		"":                           "serve demo doctor migrate backup restore verify user key task ask version completion",
+		"":                           "serve demo doctor migrate backup restore verify user key task ask health version completion",
 		"ta":                         "task",
 		"task ":                      "list next show report comment create",
 		"task report TASK-1 ":        "ack progress blocker done",

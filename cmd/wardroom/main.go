@@ -97,9 +97,9 @@ func brief(err error) string {
 // after printing the help. The function dispatch recovers it.
 type done struct{ code int }
 
-// dotEnv reads the .env file and the files with secrets, and returns them as variables. The demo ignores the file, because it configures a regular
-// Wardroom, whose port the demo must not use. So do the commands of agents, because it may be a file
-// of the project that the agent works on, which must not choose where the API key is sent.
+// dotEnv reads the .env file and the files with secrets, and returns them as variables. The demo ignores both, because
+// they configure a regular Wardroom, whose port the demo must not use. So do the commands of agents, because .env may be
+// a file of the project that the agent works on, which must not choose where the API key is sent.
 func dotEnv(args []string) (map[string]string, error) {
 	if len(args) > 0 && slices.Contains([]string{"demo", "task", "ask", "completion", completeCommand}, args[0]) {
 		return map[string]string{}, nil
