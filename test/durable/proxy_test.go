@@ -65,7 +65,7 @@ func follow(t *testing.T, x *trial, front string) *atomic.Int32 {
 	var open, told atomic.Int32
 	for i := range streamers {
 		email := fmt.Sprintf("reader%d@example.com", i)
-		x.want(http.MethodPost, "/api/v1/users", map[string]string{"email": email, "name": "Reader " + email, "password": password}, http.StatusCreated, nil)
+		x.want(http.MethodPost, "/api/v1/users", map[string]string{"email": email, "name": "Reader " + email, "password": password, "role": "user"}, http.StatusCreated, nil)
 		status, body, err := request(t.Context(), front, "", http.MethodPost, "/api/v1/auth/login", map[string]string{"email": email, "password": password})
 		var in struct{ Token string }
 		if err != nil || status != http.StatusOK || json.Unmarshal(body, &in) != nil {
