@@ -43,7 +43,7 @@ func TestSystemd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer socket.Close()
+	defer socket.Close() //nolint:errcheck // only read
 	heard := func(want string) {
 		t.Helper()
 		if err := socket.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {

@@ -125,7 +125,7 @@ func read(ctx context.Context, front, token, last string, opened func()) string 
 // proxy runs a program with its documented configuration in front of two replicas, and returns its address.
 func proxy(t *testing.T, program string, first, second string) (front string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func proxy(t *testing.T, program string, first, second string) (front string) {
 		}
 	})
 	until(t, program, 60*time.Second, func() bool {
-		conn, err := net.Dial("tcp", at)
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", at)
 		if err == nil {
 			_ = conn.Close()
 		}

@@ -27,7 +27,9 @@ func TestReadSecretFiles(t *testing.T) {
 			t.Errorf("%s is %q, want %q: %v", s.Env, given[s.Env], want, err)
 		}
 	}
-	env := func(name string) (string, bool) { return map[string]string{"JWT_SECRET_FILE": file("jwt", "hunter2")}[name], name == "JWT_SECRET_FILE" }
+	env := func(name string) (string, bool) {
+		return map[string]string{"JWT_SECRET_FILE": file("jwt", "hunter2")}[name], name == "JWT_SECRET_FILE"
+	}
 	values := map[string]string{}
 	if err := config.ReadSecretFiles(values, env); err != nil || values["JWT_SECRET"] != "hunter2" {
 		t.Errorf("from the environment: %q, %v", values, err)
