@@ -64,6 +64,22 @@ func own(ctx context.Context, path string) (*owner, error) {
 	return o, nil
 }
 
+// lockFile opens the file at path and locks it. It returns ErrOwned if another process holds the lock.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	locked, err := tryLock(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	if !locked {
+		return nil, errors.Join(fmt.Errorf("%w (%s is locked): stop it first, or set another DATA_DIR", ErrOwned, path), f.Close())
+	}
+	return f, nil
+}
+
 // inspect checks the database file unless the file is new or was closed cleanly.
 func (o *owner) inspect(ctx context.Context) error {
 	now, err := o.state()
