@@ -84,6 +84,7 @@ mount -t tmpfs tmpfs '$work/layer'
 mkdir '$work/layer/upper' '$work/layer/work' '$work/layer/root'
 mount -t overlay overlay -o 'lowerdir=/,upperdir=$work/layer/upper,workdir=$work/layer/work' '$work/layer/root'
 mount -t proc proc '$work/layer/root/proc'
+mount --rbind /dev '$work/layer/root/dev'
 cp '$release'/wardroom_*_'$arch'.deb '$work/layer/root/wardroom.deb'
 chroot '$work/layer/root' dpkg --install /wardroom.deb
 systemd-analyze --root='$work/layer/root' security --offline=true --threshold=20 wardroom.service >/dev/null
