@@ -110,12 +110,12 @@ func TestUnreadableTokenIsNamed(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Repeat("a", 43)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(file, 0o640); err != nil {
+	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	const here = "ws://here:18789"
 	e, err := Fixed{}.endpoint(sealedFor(t, here, here), vault.Source{File: file})
-	if err == nil || e.Token != "" || !strings.Contains(e.Problem, "could not decrypt the stored token: the key file "+file) || !strings.Contains(e.Problem, "mode 0640") {
+	if err == nil || e.Token != "" || !strings.Contains(e.Problem, "could not decrypt the stored token: every user of this machine may read the key file "+file) || !strings.Contains(e.Problem, "mode 0644") {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if strings.Contains(e.Problem, "enter the token again") {

@@ -78,7 +78,7 @@ func (s Source) Warning() string {
 		return ""
 	}
 	return fmt.Sprintf("its group may read the key file %s (mode %04o). Run chmod 600 on it. If an orchestrator changes the mode again, as fsGroup in Kubernetes does, "+
-		"give nobody else that group, or set ENCRYPTION_KEY to the file's content and delete the file", s.File, info.Mode().Perm())
+		"give no other user that group, or set ENCRYPTION_KEY to the file's content and delete the file", s.File, info.Mode().Perm())
 }
 
 // read returns the text of the key file. It rejects a file that all users can
