@@ -39,15 +39,18 @@ func (c healthCmd) Run(ctx context.Context, t terminal) error {
 		return fmt.Errorf("not running, or not reachable: %w", err)
 	}
 	defer res.Body.Close()
-	if res.StatusCode == http.StatusOK {
+	var said struct{ Status, Detail any }                                         // a page of another program may have either, of any type
+	_ = json.NewDecoder(http.MaxBytesReader(nil, res.Body, 64<<10)).Decode(&said) // empty for another program
+	detail, failed := said.Detail.(string)
+	switch {
+	case res.StatusCode == http.StatusOK && said.Status == "ok":
 		_, err := fmt.Fprintln(t.out, "Wardroom is ready.")
 		return err
-	}
-	var problem struct{ Detail string }
-	if json.NewDecoder(http.MaxBytesReader(nil, res.Body, 64<<10)).Decode(&problem) != nil || problem.Detail == "" {
+	case res.StatusCode == http.StatusServiceUnavailable && failed:
+		return fmt.Errorf("not ready: %s", detail)
+	default:
 		return fmt.Errorf("%s answers, but is not Wardroom (HTTP %d)", req.URL.Host, res.StatusCode)
 	}
-	return fmt.Errorf("not ready: %s", problem.Detail)
 }
 
 // local returns a client for this machine. It uses no proxy, and keeps no connections open.

@@ -20,16 +20,22 @@ func TestHealth(t *testing.T) {
 	command(t, "", "health", "--port", port).ends(0, "Wardroom is ready.")
 	p.end()
 	command(t, "", "health", "--port", port).ends(exitFailed, "not running, or not reachable")
-	for body, want := range map[string]string{
-		`{"detail":"The database is not responding."}`: "not ready: The database is not responding.",
-		"<h1>Something else</h1>":                      "is not Wardroom (HTTP 503)",
+	for _, is := range []struct {
+		status     int
+		body, want string
+	}{
+		{http.StatusServiceUnavailable, `{"detail":"The database is not responding."}`, "not ready: The database is not responding."},
+		{http.StatusServiceUnavailable, "<h1>Something else</h1>", "is not Wardroom (HTTP 503)"},
+		{http.StatusNotFound, `{"detail":"Not Found"}`, "is not Wardroom (HTTP 404)"},
+		{http.StatusOK, "<h1>Something else</h1>", "is not Wardroom (HTTP 200)"},
+		{http.StatusOK, `{"status":200}`, "is not Wardroom (HTTP 200)"},
 	} {
-		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, body, http.StatusServiceUnavailable) }))
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, is.body, is.status) }))
 		at, err := url.Parse(other.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
-		command(t, "", "health", "--port", at.Port(), "--host", at.Hostname()).ends(exitFailed, want)
+		command(t, "", "health", "--port", at.Port(), "--host", at.Hostname()).ends(exitFailed, is.want)
 		other.Close()
 	}
 	command(t, "", "health", "--port", "x y").ends(exitUsage, "HOST or PORT is not valid")

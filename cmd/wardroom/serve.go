@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"wardroom/internal/account"
@@ -38,8 +39,12 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	}
 	log.InfoContext(ctx, "serving", "address", "http://"+ln.Addr().String(), "version", app.Version, "database", a.DB.Engine().String())
 	go releaseMemory(ctx)
-	go notifySystemd(ctx, "http://"+ln.Addr().String(), log)
+	running, stop := context.WithCancel(ctx)
+	var systemd sync.WaitGroup // so that the process does not end before it has said that it stops
+	systemd.Go(func() { notifySystemd(running, "http://"+ln.Addr().String(), log) })
 	err = a.Run(ctx, ln)
+	stop()
+	systemd.Wait()
 	log.InfoContext(context.WithoutCancel(ctx), "stopped")
 	return err
 }

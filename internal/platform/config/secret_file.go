@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -46,7 +47,12 @@ func ReadSecretFiles(values map[string]string, lookup func(string) (string, bool
 }
 
 func readSecret(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, secretFileLimit+1))
 	if err != nil {
 		return "", err
 	}
