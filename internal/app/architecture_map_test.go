@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"standup/answer": {"platform/plaintext"},
 	"transcript":     {"gateway", "platform/clock", "platform/money"},
 
-	"backup":       {"platform/db", "schema"}, // reads every feature's tables and writes none
+	"backup":       {"platform/db", "platform/disk", "schema"}, // reads every feature's tables and writes none
 	"gateway":      {"platform/clock", "platform/fault", "platform/plaintext"},
 	"gateway/demo": {"gateway", "platform/cron"}, // its jobs run in a time zone
 	"schema":       {},
@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"platform/config":    {"platform/clock"},
 	"platform/db":        {"platform/limiter", "platform/shared"},
 	"platform/db/dbtest": {"platform/db", "schema"},
+	"platform/disk":      {},
 	"platform/encode":    {},
 	"platform/enum":      {"platform/fault"},
 	"platform/fault":     {},
@@ -89,7 +90,7 @@ var mayImport = map[string][]string{
 	"platform/plaintext": {},
 	"platform/redact":    {},
 	"platform/shared":    {},
-	"platform/vault":     {"platform/fault"},
+	"platform/vault":     {"platform/disk", "platform/fault"},
 	"platform/web":       {"platform/actor", "platform/db", "platform/encode", "platform/enum", "platform/fault", "platform/once", "platform/page", "platform/plaintext"},
 
 	"test/faults":      {"gateway", "gateway/demo"},                                                                                                                                // the demo runtime with faults

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"wardroom/internal/platform/disk"
 )
 
 // vacant returns an error if path exists.
@@ -52,15 +54,5 @@ func place(from, to string, replace bool) error {
 	if err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(to))
-}
-
-// syncFolder flushes a folder to disk, so that its entries survive a power failure.
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
+	return disk.SyncFolder(filepath.Dir(to))
 }

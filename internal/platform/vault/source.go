@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"wardroom/internal/platform/disk"
 )
 
 // Source describes where the encryption keys come from: the settings or a key file.
@@ -74,11 +76,11 @@ func (s Source) Make() (*Vault, error) {
 // a group, such as Kubernetes with fsGroup, so that Find accepts such a file.
 func (s Source) Warning() string {
 	info, err := os.Stat(s.File)
-	if s.File == "" || err != nil || info.Mode().Perm()&0o070 == 0 {
+	if s.File == "" || err != nil || disk.Mode(info)&0o070 == 0 {
 		return ""
 	}
 	return fmt.Sprintf("its group may read the key file %s (mode %04o). Run chmod 600 on it. If an orchestrator changes the mode again, as fsGroup in Kubernetes does, "+
-		"give no other user that group, or set ENCRYPTION_KEY to the file's content and delete the file", s.File, info.Mode().Perm())
+		"give no other user that group, or set ENCRYPTION_KEY to the file's content and delete the file", s.File, disk.Mode(info))
 }
 
 // read returns the text of the key file. It rejects a file that all users can
@@ -102,7 +104,7 @@ func (s Source) read() (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fileError{fmt.Errorf("the key file %s is not a regular file: replace it with a file that contains the key, or set ENCRYPTION_KEY", s.File)}
 	}
-	if mode := info.Mode().Perm(); mode&0o007 != 0 {
+	if mode := disk.Mode(info); mode&0o007 != 0 {
 		return "", fileError{fmt.Errorf("every user of this machine may read the key file %s (mode %04o): run chmod 600 on it, and replace the key if someone may have read it", s.File, mode)}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, 4*fileText))
@@ -138,15 +140,5 @@ func makeFile(name string) (err error) {
 	if err := os.Link(draft, name); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(name))
-}
-
-// syncFolder flushes a folder to disk, so that the new key file survives a power
-// failure. Encrypted secrets are lost without the key.
-func syncFolder(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return disk.SyncFolder(filepath.Dir(name)) // encrypted secrets are lost without the key
 }
