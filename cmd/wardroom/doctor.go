@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/app"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 )
 
@@ -31,7 +31,7 @@ func (c doctorCmd) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return usage(fmt.Errorf("invalid settings:\n%w", err))
 	}
-	report := func(gateway.Step) {}
+	report := func(link.Step) {}
 	if !c.JSON {
 		for _, w := range warnings {
 			fmt.Fprintf(t.err, "Note: %s.\n", w)
@@ -58,9 +58,9 @@ func (c doctorCmd) Run(ctx context.Context, t terminal) error {
 
 // stepPrinter returns a function that prints the result of checking one layer of the
 // connection. printFindings prints the layers that were not reached, after the cause.
-func stepPrinter(t terminal) func(gateway.Step) {
-	return func(s gateway.Step) {
-		if s.State == gateway.StepNotReached {
+func stepPrinter(t terminal) func(link.Step) {
+	return func(s link.Step) {
+		if s.State == link.StepNotReached {
 			return
 		}
 		took := ""
@@ -68,7 +68,7 @@ func stepPrinter(t terminal) func(gateway.Step) {
 			took = time.Duration(*s.TookMS * float64(time.Millisecond)).Round(100 * time.Microsecond).String()
 		}
 		fmt.Fprintln(t.out, strings.TrimRight(fmt.Sprintf("%-10s %-12s %9s  %s", s.Layer, s.State, took, s.Saw), " "))
-		if s.Layer == gateway.LayerMethods && s.State == gateway.StepOK {
+		if s.Layer == link.LayerMethods && s.State == link.StepOK {
 			fmt.Fprintln(t.err, "Waiting for the next event from the gateway. This can take 30 s.")
 		}
 	}
@@ -76,7 +76,7 @@ func stepPrinter(t terminal) func(gateway.Step) {
 
 // printFindings prints the connection problems that were found and how to fix them, and the layers
 // that were not reached.
-func printFindings(w io.Writer, found gateway.Examination) {
+func printFindings(w io.Writer, found link.Examination) {
 	if found.Configured {
 		fmt.Fprintln(w)
 	}
@@ -90,7 +90,7 @@ func printFindings(w io.Writer, found gateway.Examination) {
 		fmt.Fprintf(w, "Failed at %s: %s\n  Fix: %s\n", found.Failure.Layer, found.Failure.Cause, found.Failure.Fix)
 		var rest []string
 		for _, s := range found.Steps {
-			if s.State == gateway.StepNotReached {
+			if s.State == link.StepNotReached {
 				rest = append(rest, string(s.Layer))
 			}
 		}

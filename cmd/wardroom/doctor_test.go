@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/test/faults"
 )
 
@@ -68,7 +68,7 @@ func TestDoctor(t *testing.T) {
 	t.Run("exits with 0 if all checks pass", func(t *testing.T) {
 		o := doctor(t, with(gatewayToken))
 		o.ends(0, "All checks passed for ws://127.", "methods    ok", "tls        skipped", "events     ok")
-		if n := strings.Count(o.out, "\n"); n != len(gateway.Layers())+2 {
+		if n := strings.Count(o.out, "\n"); n != len(link.Layers())+2 {
 			t.Errorf("the output has %d lines:\n%s", n, o.out)
 		}
 	})
@@ -103,13 +103,13 @@ func TestDoctor(t *testing.T) {
 	t.Run("prints the same JSON as the API", func(t *testing.T) {
 		o := doctor(t, with("another-token"), "--json")
 		o.ends(1)
-		var found gateway.Examination
+		var found link.Examination
 		d := json.NewDecoder(strings.NewReader(o.out))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&found); err != nil || d.More() {
 			t.Fatalf("%v:\n%s", err, o.out)
 		}
-		if found.Healthy || found.Failure == nil || found.Failure.Layer != gateway.LayerAuth || len(found.Steps) != len(gateway.Layers()) {
+		if found.Healthy || found.Failure == nil || found.Failure.Layer != link.LayerAuth || len(found.Steps) != len(link.Layers()) {
 			t.Errorf("found %+v", found)
 		}
 	})

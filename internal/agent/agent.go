@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
@@ -81,7 +82,7 @@ type evidence struct {
 	asOf       clock.Time
 	activities map[string]session.Activity // by agent; empty if err is not nil
 	err        error                       // why the activities are unknown
-	status     gateway.Status
+	status     link.Status
 }
 
 // presence returns the presence of one agent. The inRuntime parameter says whether the runtime has

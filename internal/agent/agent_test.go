@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
@@ -73,7 +74,7 @@ func TestPresence(t *testing.T) {
 	now := clock.At(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
 	since := clock.At(now.Add(-90*time.Second - 600*time.Millisecond))
 	age := int64(90)
-	away := gateway.Status{Since: since}
+	away := link.Status{Since: since}
 	seen := func(a session.Activity) evidence {
 		return evidence{asOf: now, activities: map[string]session.Activity{"cto": a}}
 	}
@@ -96,23 +97,23 @@ func TestPresence(t *testing.T) {
 		"no run":                  {seen(session.Activity{Since: since}), &yes, &Presence{Idle, "No run is in progress.", &since, &age, now, false, nil}},
 		"never ran":               {evidence{asOf: now}, &yes, &Presence{Idle, "The agent has not run yet.", nil, nil, now, false, nil}},
 		"unknown to the runtime":  {seen(session.Activity{Active: 1, Key: "agent:cto:main", Since: since}), &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
-		"unknown, and no session": {evidence{err: gateway.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
+		"unknown, and no session": {evidence{err: link.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
 		"the gateway is away": {
-			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: away},
+			evidence{err: link.ErrUnreachable.With("Nothing listens."), status: away},
 			nil,
 			&Presence{Offline, "Wardroom could not reach the gateway. Nothing listens.", &since, &age, now, false, nil},
 		},
 		"the gateway does not answer": {
-			evidence{err: gateway.ErrTimeout, status: gateway.Status{Since: since, ConnectedAt: &since}},
+			evidence{err: link.ErrTimeout, status: link.Status{Since: since, ConnectedAt: &since}},
 			&yes,
 			&Presence{Offline, "The gateway did not answer in time.", nil, nil, now, false, nil},
 		},
 		"the gateway has just come back": {
-			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: gateway.Status{Since: since, ConnectedAt: &since}},
+			evidence{err: link.ErrUnreachable.With("Nothing listens."), status: link.Status{Since: since, ConnectedAt: &since}},
 			&yes,
 			nil,
 		},
-		"the gateway does not let us see": {evidence{err: gateway.ErrMissingScope, status: away}, &yes, nil},
+		"the gateway does not let us see": {evidence{err: link.ErrMissingScope, status: away}, &yes, nil},
 		"something of ours is broken":     {evidence{err: errors.New("broken")}, nil, nil},
 	} {
 		if d := cmp.Diff(tt.want, tt.e.presence("cto", tt.inRuntime, now.Time)); d != "" {
@@ -133,18 +134,18 @@ type team struct {
 	seen            error // of reading the sessions
 }
 
-func (*team) Watch(ctx context.Context, _ func(gateway.Status)) { <-ctx.Done() }
+func (*team) Watch(ctx context.Context, _ func(link.Status)) { <-ctx.Done() }
 
-func (*team) Examine(context.Context, func(gateway.Step)) (gateway.Examination, error) {
-	return gateway.Examination{}, nil
+func (*team) Examine(context.Context, func(link.Step)) (link.Examination, error) {
+	return link.Examination{}, nil
 }
 
-func (r *team) Status() gateway.Status { return gateway.Status{} }
+func (r *team) Status() link.Status { return link.Status{} }
 
 func (r *team) Agents(context.Context) ([]gateway.Agent, error) { return r.roster, r.err }
 
 func (r *team) Connection() (any, error) {
-	if errors.Is(r.seen, gateway.ErrUnreachable) {
+	if errors.Is(r.seen, link.ErrUnreachable) {
 		return nil, r.seen
 	}
 	return 1, nil
@@ -201,7 +202,7 @@ func TestService(t *testing.T) {
 		}
 		agents := []gateway.Agent{{ID: "cto"}, {ID: "coo"}}
 		there := &team{roster: agents}
-		away, late, barred := gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrMissingScope
+		away, late, barred := link.ErrUnreachable, link.ErrTimeout, link.ErrMissingScope
 		s := newService(t, d, there, now)
 		for _, id := range []string{"cto", "intern"} {
 			_, err := s.Accounts.Create(actor.With(t.Context(), actor.System), account.NewUser{
@@ -286,7 +287,7 @@ func TestLastKnownRoster(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 		runtime := &team{roster: []gateway.Agent{{ID: "cto", Name: "CTO", Emoji: "🔧"}, {ID: "coo"}}}
-		runtime.seen = gateway.ErrUnreachable // a List needs no sessions
+		runtime.seen = link.ErrUnreachable // a List needs no sessions
 		start := func() *Service { return newService(t, d, runtime, func() time.Time { return now }) }
 		want := func(s *Service, want string) {
 			t.Helper()
@@ -302,7 +303,7 @@ func TestLastKnownRoster(t *testing.T) {
 				t.Errorf("the team is %q, want %q", got, want)
 			}
 		}
-		runtime.err = gateway.ErrUnreachable
+		runtime.err = link.ErrUnreachable
 		s := start()
 		want(s, "")
 		runtime.err = nil
@@ -311,18 +312,18 @@ func TestLastKnownRoster(t *testing.T) {
 		now = now.Add(30 * time.Second) // requests store nothing
 		want(s, "cto 08:00:30, coo 08:00:30")
 		now = now.Add(time.Hour)
-		runtime.err = gateway.ErrUnreachable
+		runtime.err = link.ErrUnreachable
 		want(s, "cto 08:00:00, coo 08:00:00")
 		want(start(), "cto 08:00:00, coo 08:00:00")
 		runtime.err, runtime.roster = nil, runtime.roster[1:]
 		s.storeRoster(t.Context())
 		want(s, "coo 09:00:30")
-		runtime.err, now = gateway.ErrUnreachable, now.Add(time.Second)
+		runtime.err, now = link.ErrUnreachable, now.Add(time.Second)
 		want(start(), "coo 09:00:30")
 		runtime.err, runtime.roster = nil, nil // an empty roster is not an unreachable runtime
 		s.storeRoster(t.Context())
 		want(s, "")
-		runtime.err = gateway.ErrUnreachable
+		runtime.err = link.ErrUnreachable
 		want(start(), "")
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/web"
 )
@@ -17,7 +17,7 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Returns the agent's tasks, standup reports, costs, failures and sessions. Data that only the runtime has is null while the runtime is unreachable."))
 	web.Get(api, "/agentrt/status", actor.Read, "Get the status of the connection to the runtime", s.handleStatus, web.Quiet())
 	web.Get(api, "/agentrt/doctor", actor.ManageRuntime, "Diagnose the connection to the runtime", s.handleDoctor,
-		web.Waits(gateway.ExamLimit+examRoom),
+		web.Waits(link.ExamLimit+examRoom),
 		web.Describe("Checks the connection to the gateway step by step, on separate connections. The check stops at the first failure and returns the cause and what to do about it. "+
 			"A check takes between a few milliseconds and about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. "+
 			"If Wardroom is not running, use `wardroom doctor`."))
@@ -55,9 +55,9 @@ func (s *Service) handleGet(ctx context.Context, in *Ref) (*getOutput, error) {
 	return &getOutput{p}, err
 }
 
-type statusOutput struct{ Body gateway.Status }
+type statusOutput struct{ Body link.Status }
 
-type doctorOutput struct{ Body gateway.Examination }
+type doctorOutput struct{ Body link.Examination }
 
 func (s *Service) handleDoctor(ctx context.Context, _ *struct{}) (*doctorOutput, error) {
 	found, err := s.Examine(ctx)

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // brittle is a runtime whose connection breaks with each request for its agents and recovers at
 // once.
 type brittle struct {
 	team
-	state gateway.State
+	state link.State
 	asked int
 	back  chan struct{}
 }
 
-func (b *brittle) Status() gateway.Status { return gateway.Status{State: b.state} }
+func (b *brittle) Status() link.Status { return link.Status{State: b.state} }
 
-func (b *brittle) Watch(ctx context.Context, tell func(gateway.Status)) {
+func (b *brittle) Watch(ctx context.Context, tell func(link.Status)) {
 	for {
 		tell(b.Status())
 		select {
@@ -38,13 +39,13 @@ func (b *brittle) Agents(ctx context.Context) ([]gateway.Agent, error) {
 	case b.back <- struct{}{}:
 	case <-ctx.Done():
 	}
-	return nil, gateway.ErrUnreachable
+	return nil, link.ErrUnreachable
 }
 
 // TestRunLeavesTheRuntimeAlone checks that a request that breaks connections is not repeated on
 // each new connection.
 func TestRunLeavesTheRuntimeAlone(t *testing.T) {
-	for state, want := range map[gateway.State]int{gateway.Connected: 10, gateway.MissingScopes: 10, gateway.Unpaired: 0} {
+	for state, want := range map[link.State]int{link.Connected: 10, link.MissingScopes: 10, link.Unpaired: 0} {
 		t.Run(string(state), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := &brittle{state: state, back: make(chan struct{})}

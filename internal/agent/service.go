@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/dispatch"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -25,11 +26,11 @@ import (
 
 // Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
-	Status() gateway.Status
+	Status() link.Status
 	Agents(ctx context.Context) ([]gateway.Agent, error)
-	Examine(ctx context.Context, tell func(gateway.Step)) (gateway.Examination, error)
+	Examine(ctx context.Context, tell func(link.Step)) (link.Examination, error)
 	// Watch calls the function tell after each change of the status until ctx ends.
-	Watch(ctx context.Context, tell func(gateway.Status))
+	Watch(ctx context.Context, tell func(link.Status))
 }
 
 // Service lists the agents, with their presence and details. It needs all of its fields.
@@ -58,10 +59,10 @@ const (
 )
 
 // Status returns the status of the connection to the runtime.
-func (s *Service) Status() gateway.Status { return s.Runtime.Status() }
+func (s *Service) Status() link.Status { return s.Runtime.Status() }
 
 // Examine diagnoses the connection to the runtime. Concurrent calls share one examination.
-func (s *Service) Examine(ctx context.Context) (gateway.Examination, error) {
+func (s *Service) Examine(ctx context.Context) (link.Examination, error) {
 	return s.Runtime.Examine(ctx, nil)
 }
 
@@ -130,7 +131,7 @@ func (s *Service) Run(ctx context.Context) error {
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	watch.Go(func() {
-		s.Runtime.Watch(ctx, func(gateway.Status) {
+		s.Runtime.Watch(ctx, func(link.Status) {
 			select {
 			case come <- struct{}{}:
 			default:
@@ -147,7 +148,7 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-again.C:
 		}
 		state := s.Runtime.Status().State
-		there := state == gateway.Connected || state == gateway.MissingScopes // reading the roster may not need the missing scopes
+		there := state == link.Connected || state == link.MissingScopes // reading the roster may not need the missing scopes
 		if !there || s.storeRoster(ctx) {
 			continue
 		}

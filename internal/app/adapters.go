@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/retention"
 )
 
@@ -19,7 +19,7 @@ func (a *App) currentStates() []event.State { return []event.State{gatewayState(
 // gatewayState returns the event for the state of the gateway connection. Clients
 // that subscribe to sessions receive it too, because sessions are not updated while
 // the gateway is offline.
-func gatewayState(s gateway.Status) event.State {
+func gatewayState(s link.Status) event.State {
 	return event.State{Kind: "agentrt.status", Topics: []string{event.TopicGateway, event.TopicSession}, Data: s}
 }
 
@@ -27,8 +27,8 @@ func gatewayState(s gateway.Status) event.State {
 // to live streams until ctx ends. When the gateway stops answering, it also
 // invalidates the cached sessions, because events about them may have been missed.
 func (a *App) publishGatewayState(ctx context.Context) {
-	a.Gateway.Watch(ctx, func(s gateway.Status) {
-		if s.State == gateway.Slow {
+	a.Gateway.Watch(ctx, func(s link.Status) {
+		if s.State == link.Slow {
 			a.Sessions.Doubt()
 		}
 		a.Events.Publish(gatewayState(s))

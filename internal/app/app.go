@@ -22,6 +22,7 @@ import (
 	"wardroom/internal/dispatch"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/limit"
@@ -68,7 +69,7 @@ type Options struct {
 	OnSetup func(SetupOffer)
 	// Backoff sets the delays between connection attempts to the gateway. The zero
 	// value is the default.
-	Backoff gateway.Backoff
+	Backoff link.Backoff
 	// DatabaseWait is how long New tries to connect to PostgreSQL; 0 is the default.
 	DatabaseWait time.Duration
 }
@@ -145,8 +146,8 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 }
 
 // gatewayOptions returns the options for the gateway client.
-func gatewayOptions(cfg config.Config, log *slog.Logger, backoff gateway.Backoff) gateway.Options {
-	opt := gateway.Options{
+func gatewayOptions(cfg config.Config, log *slog.Logger, backoff link.Backoff) link.Options {
+	opt := link.Options{
 		URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), Scopes: cfg.GatewayScopes, Timeout: cfg.GatewayTimeout,
 		DeviceKey: cfg.DeviceKey.Reveal(), DeviceToken: cfg.DeviceToken.Reveal(), InsecureTLS: cfg.GatewayInsecureTLS,
 		Version: Version, Log: log, Backoff: backoff,

@@ -29,42 +29,44 @@ func feature(name string, more ...string) []string {
 // mayImport lists the imports that each package may have. A package that is not listed
 // fails.
 var mayImport = map[string][]string{
-	"cmd/wardroom": slices.Concat([]string{"app", "account", "backup", "gateway", "platform/config", "schema"}, plumbing),
+	"cmd/wardroom": slices.Concat([]string{"app", "account", "backup", "gateway/link", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat(order, plumbing, []string{
-		"web", "ask", "gateway", "gateway/demo", "mirror", "platform/config", "schema", "transcript",
+		"web", "ask", "gateway", "gateway/link", "gateway/demo", "mirror", "platform/config", "schema", "transcript",
 	}),
 
 	"account":   feature("account"),
-	"agent":     feature("agent", "gateway", "mirror"), // only its tests import mirror
-	"approval":  feature("approval", "gateway", "mirror"),
-	"archive":   feature("archive", "gateway", "mirror", "transcript"),
-	"dispatch":  feature("dispatch", "ask", "gateway"),
+	"agent":     feature("agent", "gateway", "gateway/link", "mirror"), // only its tests import mirror
+	"approval":  feature("approval", "gateway", "gateway/link", "mirror"),
+	"archive":   feature("archive", "gateway", "gateway/link", "mirror", "transcript"),
+	"dispatch":  feature("dispatch", "ask", "gateway", "gateway/link"),
 	"event":     feature("event"),
-	"hold":      feature("hold", "gateway", "mirror"),
+	"hold":      feature("hold", "gateway", "gateway/link", "mirror"),
 	"inbox":     feature("inbox"),
 	"limit":     feature("limit"),
-	"mcp":       feature("mcp", "gateway"),
-	"pairing":   feature("pairing", "gateway"),
-	"receipt":   feature("receipt", "gateway", "transcript"),
+	"mcp":       feature("mcp", "gateway", "gateway/link"),
+	"pairing":   feature("pairing", "gateway", "gateway/link"),
+	"receipt":   feature("receipt", "gateway", "gateway/link", "transcript"),
 	"retention": feature("retention"),
-	"schedule":  feature("schedule", "gateway", "mirror"),
+	"schedule":  feature("schedule", "gateway", "gateway/link", "mirror"),
 	"search":    feature("search"),
-	"session":   feature("session", "gateway", "mirror", "transcript"),
-	"settings":  feature("settings", "gateway"),
-	"standup":   feature("standup", "ask", "gateway", "standup/answer"),
+	"session":   feature("session", "gateway", "gateway/link", "mirror", "transcript"),
+	"settings":  feature("settings", "gateway", "gateway/link"),
+	"standup":   feature("standup", "ask", "gateway", "gateway/link", "standup/answer"),
 	"task":      feature("task"),
-	"trouble":   feature("trouble", "gateway", "mirror"),
-	"usage":     feature("usage", "gateway", "mirror"),
+	"trouble":   feature("trouble", "gateway", "gateway/link", "mirror"),
+	"usage":     feature("usage", "gateway", "gateway/link", "mirror"),
 
 	// Parts that features share. They have no table and no route.
-	"ask":            {"gateway", "platform/db", "platform/job"},
-	"mirror":         slices.Concat([]string{"gateway"}, plumbing),
+	"ask":            {"gateway", "gateway/link", "platform/db", "platform/job"},
+	"mirror":         slices.Concat([]string{"gateway", "gateway/link"}, plumbing),
 	"standup/answer": {"platform/plaintext"},
 	"transcript":     {"gateway", "platform/clock", "platform/money"},
 
 	"backup":       {"platform/db", "platform/disk", "schema"}, // reads every feature's tables and writes none
-	"gateway":      {"platform/clock", "platform/fault", "platform/plaintext"},
-	"gateway/demo": {"gateway", "platform/cron"}, // its jobs run in a time zone
+	"gateway":      {"gateway/link", "gateway/wire", "platform/clock", "platform/fault", "platform/plaintext"},
+	"gateway/demo": {"gateway", "gateway/link", "platform/cron"}, // its jobs run in a time zone
+	"gateway/link": {"gateway/wire", "platform/clock", "platform/fault", "platform/plaintext"},
+	"gateway/wire": {"platform/clock", "platform/plaintext"},
 	"schema":       {},
 
 	"web": {}, // embeds the built dashboard; imports nothing
@@ -93,10 +95,10 @@ var mayImport = map[string][]string{
 	"platform/vault":     {"platform/disk", "platform/fault"},
 	"platform/web":       {"platform/actor", "platform/db", "platform/encode", "platform/enum", "platform/fault", "platform/once", "platform/page", "platform/plaintext"},
 
-	"test/faults":      {"gateway", "gateway/demo"},                                                                                                                                // the demo runtime with faults
-	"test/durable":     {},                                                                                                                                                         // so do its tests, with the demo runtime
-	"test/realgateway": {},                                                                                                                                                         // drives the built binary from outside
-	"test/bench":       {"app", "account", "gateway", "gateway/demo", "platform/actor", "platform/config", "platform/db", "schema", "standup", "task", "test/faults", "test/year"}, // seeds through the services, and is the gateway of one
+	"test/faults":      {"gateway", "gateway/link", "gateway/demo"},                                                                                                                                // the demo runtime with faults
+	"test/durable":     {},                                                                                                                                                                         // so do its tests, with the demo runtime
+	"test/realgateway": {},                                                                                                                                                                         // drives the built binary from outside
+	"test/bench":       {"app", "account", "gateway", "gateway/link", "gateway/demo", "platform/actor", "platform/config", "platform/db", "schema", "standup", "task", "test/faults", "test/year"}, // seeds through the services, and is the gateway of one
 	"test/year":        {"platform/db"},
 }
 

@@ -19,8 +19,8 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/app"
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -170,7 +170,7 @@ func watch(t *testing.T, a *app.App) {
 		cancel()
 		watching.Wait()
 	})
-	waitFor(t, "the gateway", func() bool { return a.Gateway.Status().State == gateway.Connected })
+	waitFor(t, "the gateway", func() bool { return a.Gateway.Status().State == link.Connected })
 }
 
 // request is a generated request.

@@ -13,6 +13,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -219,7 +220,7 @@ func (d *Demo) watchTimes() []time.Time {
 // openSchedules connects the demo runtime to the schedule service that records past job
 // runs. It returns a function that closes the connection.
 func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
-	client, err := gateway.New(gatewayOptions(d.App.cfg, slog.New(slog.DiscardHandler), gateway.Backoff{}))
+	client, err := gateway.New(gatewayOptions(d.App.cfg, slog.New(slog.DiscardHandler), link.Backoff{}))
 	if err != nil {
 		return nil, err
 	}
@@ -297,8 +298,8 @@ const pastBoot = "before the demo"
 var itemAboutTask = regexp.MustCompile(`"title": ?"(?:Clear the blocker on|Review) (TASK-\d+)`)
 
 // Status always reports that the gateway is connected.
-func (r *rehearsal) Status() gateway.Status {
-	return gateway.Status{State: gateway.Connected, BootID: pastBoot, ConnectedAt: clock.Ptr(r.clock.Now())}
+func (r *rehearsal) Status() link.Status {
+	return link.Status{State: link.Connected, BootID: pastBoot, ConnectedAt: clock.Ptr(r.clock.Now())}
 }
 
 // Await returns immediately, because the gateway is always connected.

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 )
 
-func (c caller) doctor() gateway.Examination {
+func (c caller) doctor() link.Examination {
 	c.house.t.Helper()
-	return decode[gateway.Examination](c.get("/api/v1/agentrt/doctor").want(http.StatusOK))
+	return decode[link.Examination](c.get("/api/v1/agentrt/doctor").want(http.StatusOK))
 }
 
 // The doctor must answer while the gateway is offline, be closed to agents, because it
@@ -28,7 +28,7 @@ func TestDoctor(t *testing.T) {
 		h.runtime.Inject([]byte(`{"type":"event","event":"tick","payload":{"ts":1},"seq":1}`), false)
 		waitFor(t, "the event", func() bool { return s.Gateway.Status().LastSeenAt != nil })
 		found := owner.doctor()
-		if !found.Configured || !found.Healthy || found.Failure != nil || len(found.Steps) != len(gateway.Layers()) {
+		if !found.Configured || !found.Healthy || found.Failure != nil || len(found.Steps) != len(link.Layers()) {
 			t.Errorf("found %+v", found)
 		}
 		if n := s.Gateway.Connections(); n != made {
@@ -44,9 +44,9 @@ func TestDoctor(t *testing.T) {
 		s2 := h2.start().connected()
 		o2 := s2.login(ownerEmail)
 		h2.runtime.ChangeToken("another token of the gateway")
-		waitFor(t, "the refusal", func() bool { return o2.status().State == gateway.Unauthorized })
+		waitFor(t, "the refusal", func() bool { return o2.status().State == link.Unauthorized })
 		found := o2.doctor()
-		if f := found.Failure; found.Healthy || f == nil || f.Layer != gateway.LayerAuth || !strings.Contains(f.Fix, "AGENTRT_GATEWAY_TOKEN") {
+		if f := found.Failure; found.Healthy || f == nil || f.Layer != link.LayerAuth || !strings.Contains(f.Fix, "AGENTRT_GATEWAY_TOKEN") {
 			t.Errorf("found %+v", f)
 		}
 		if again := o2.doctor(); again.At != found.At {

@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/agent"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/test/faults"
 )
 
@@ -148,7 +149,7 @@ func agents() []trial {
 func unreachable(name, turns, says string, turn func(*broken)) trial {
 	return trial{
 		name: name, turns: turns, turn: turn, says: says,
-		state: gateway.Unreachable, status: http.StatusServiceUnavailable, code: "gateway_unreachable",
+		state: link.Unreachable, status: http.StatusServiceUnavailable, code: "gateway_unreachable",
 	}
 }
 
@@ -209,7 +210,7 @@ func doors() []trial {
 	}
 	return append(trials, trial{
 		name: "the mute door", turns: "SetPort Drop", turn: func(f *broken) { f.runtime.SetPort(faults.PortSilent); f.runtime.Drop() },
-		state: gateway.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: closedDoors()[faults.PortSilent],
+		state: link.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: closedDoors()[faults.PortSilent],
 	})
 }
 
@@ -220,7 +221,7 @@ const lockedFor = 20 * time.Second
 // access returns trials in which the runtime refuses scopes or methods.
 func access() []trial {
 	const otherToken = "another-gateway-token-09ab"
-	unauthorized := trial{state: gateway.Unauthorized, status: http.StatusServiceUnavailable, code: "gateway_unauthorized"}
+	unauthorized := trial{state: link.Unauthorized, status: http.StatusServiceUnavailable, code: "gateway_unauthorized"}
 	locked, changed := unauthorized, unauthorized
 	locked.name, locked.turns, locked.says = "locked out", "LockOut Drop", "locked"
 	locked.turn = func(f *broken) { f.runtime.LockOut(lockedFor); f.runtime.Drop() }
@@ -232,10 +233,10 @@ func access() []trial {
 		locked, changed,
 		{
 			name: "no scope at all", turns: "Withhold Drop", turn: func(f *broken) { f.runtime.Withhold("operator.read", "operator.write"); f.runtime.Drop() },
-			state: gateway.MissingScopes, status: http.StatusForbidden, code: "missing_scope", says: "operator.read", heal: dropped,
+			state: link.MissingScopes, status: http.StatusForbidden, code: "missing_scope", says: "operator.read", heal: dropped,
 		},
 		{name: "not the scope to ask", turns: "Withhold Drop", turn: func(f *broken) { f.runtime.Withhold("operator.write"); f.again() }, heal: dropped, during: func(f *broken) {
-			if st := f.owner.status(); st.State != gateway.MissingScopes || !strings.Contains(st.LastError, "operator.write") {
+			if st := f.owner.status(); st.State != link.MissingScopes || !strings.Contains(st.LastError, "operator.write") {
 				f.t.Errorf("the status is %+v", st)
 			}
 			if err := f.ask("run-refused", time.Second); err == nil {
@@ -248,10 +249,10 @@ func access() []trial {
 		}},
 		{name: "without methods that are used", turns: "RemoveMethods Drop", turn: func(f *broken) { f.runtime.RemoveMethods("chat.history", "sessions.usage"); f.again() }, heal: dropped, during: func(f *broken) {
 			lacks := func(method string) bool {
-				return slices.ContainsFunc(f.owner.status().Unavailable, func(u gateway.Unavailable) bool { return u.Method == method && u.Feature != "" && u.Why != "" })
+				return slices.ContainsFunc(f.owner.status().Unavailable, func(u link.Unavailable) bool { return u.Method == method && u.Feature != "" && u.Why != "" })
 			}
 			f.await("both being told, also the one that no gateway lists", func() bool { return lacks("chat.history") && lacks("sessions.usage") })
-			if st := f.owner.status(); st.State != gateway.Connected {
+			if st := f.owner.status(); st.State != link.Connected {
 				f.t.Errorf("the status is %+v", st)
 			}
 			f.owner.session(cto)
@@ -275,7 +276,7 @@ func devices() []trial {
 		}
 	}
 	unpaired := trial{
-		state: gateway.Unpaired, status: http.StatusServiceUnavailable, code: "gateway_unpaired", says: "openclaw devices approve ", heal: approve,
+		state: link.Unpaired, status: http.StatusServiceUnavailable, code: "gateway_unpaired", says: "openclaw devices approve ", heal: approve,
 		during: func(f *broken) {
 			if p := f.owner.status().Pairing; p == nil || p.RequestID != f.runtime.Pending()[0].ID {
 				f.t.Errorf("unpaired, the pairing is %+v", p)
@@ -320,7 +321,7 @@ func certificates() []trial {
 			}
 			f.runtime.Drop()
 		},
-		state: gateway.Untrusted, status: http.StatusServiceUnavailable, code: "gateway_untrusted", says: "AGENTRT_GATEWAY_TLS_PIN",
+		state: link.Untrusted, status: http.StatusServiceUnavailable, code: "gateway_untrusted", says: "AGENTRT_GATEWAY_TLS_PIN",
 		during: func(f *broken) {
 			shown := f.owner.status().Certificate
 			if shown == nil || !strings.EqualFold(strings.ReplaceAll(shown.Fingerprint, ":", ""), f.runtime.Fingerprint()) {
@@ -345,7 +346,7 @@ func slow(name, turns string, turn func(*broken)) trial {
 			turn(f)
 			f.owner.get("/api/v1/agents").want(http.StatusOK) // a request has to notice it
 		},
-		state: gateway.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: "did not answer",
+		state: link.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: "did not answer",
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"wardroom/internal/agent"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
@@ -33,7 +34,7 @@ type trial struct {
 	// state and the fields below it are what Wardroom reports while the gateway is
 	// offline. Without a state, the gateway stays connected: then a question must be
 	// answered, and the sessions must be shown.
-	state  gateway.State
+	state  link.State
 	status int           // status of requests for sessions
 	code   string        // code of their problem
 	says   string        // part of the reason
@@ -116,7 +117,7 @@ func (b breakage) run(t *testing.T) {
 	h := newHouse(t, b.engine, func(r *config.Raw) {
 		r.GatewayTimeoutMS = fmt.Sprint(limit.Milliseconds())
 	})
-	h.backoff = gateway.Backoff{Max: 300 * time.Millisecond, Quick: 300 * time.Millisecond, Pairing: 300 * time.Millisecond}
+	h.backoff = link.Backoff{Max: 300 * time.Millisecond, Quick: 300 * time.Millisecond, Pairing: 300 * time.Millisecond}
 	if b.prepare != nil {
 		b.prepare(h)
 	}
@@ -173,7 +174,7 @@ func (f *broken) try(t *testing.T, tt trial) {
 // wantAway checks that everything about the runtime reports this failure.
 func (f *broken) wantAway(tt trial) {
 	f.t.Helper()
-	var st gateway.Status
+	var st link.Status
 	f.await(fmt.Sprintf("the state %s, because %q", tt.state, tt.says), func() bool {
 		st = f.s.Gateway.Status()
 		return st.State == tt.state && strings.Contains(st.LastError, tt.says)
@@ -208,7 +209,7 @@ func (f *broken) wantAway(tt trial) {
 // wantThere checks that the connection and the agents' activity are shown.
 func (f *broken) wantThere() {
 	f.t.Helper()
-	if st := f.owner.status(); st.State != gateway.Connected || st.LastError != "" {
+	if st := f.owner.status(); st.State != link.Connected || st.LastError != "" {
 		f.t.Errorf("the status is %+v, want connected", st)
 	}
 	if got := f.owner.session(cto); got.AgentID != "cto" || got.AsOf.IsZero() || got.Tokens != nil && got.Tokens.Output == 0 {
@@ -238,7 +239,7 @@ func (f *broken) answersAgain() {
 	f.await("a question to be taken", func() bool { return f.ask(id, half) == nil })
 	f.await("the answer", func() bool {
 		a, err := f.s.Gateway.Wait(f.t.Context(), id, atMost)
-		if errors.Is(err, gateway.ErrUnreachable) {
+		if errors.Is(err, link.ErrUnreachable) {
 			return false
 		}
 		if err != nil || a.Outcome != gateway.Finished {
@@ -283,7 +284,7 @@ func (f *broken) ask(id string, limit time.Duration) error {
 // recovered waits until everything is as before the trial.
 func (f *broken) recovered() {
 	f.t.Helper()
-	f.await("the connection", func() bool { return f.s.Gateway.Status().State == gateway.Connected })
+	f.await("the connection", func() bool { return f.s.Gateway.Status().State == link.Connected })
 	f.answersAgain()
 	f.await("the sessions", func() bool {
 		a := f.owner.get("/api/v1/agentrt/sessions/" + cto)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"wardroom/internal/agent"
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 )
@@ -30,9 +30,9 @@ func (c caller) team() map[string]agent.Agent {
 	return team
 }
 
-func (c caller) status() gateway.Status {
+func (c caller) status() link.Status {
 	c.house.t.Helper()
-	return decode[gateway.Status](c.get("/api/v1/agentrt/status").want(http.StatusOK))
+	return decode[link.Status](c.get("/api/v1/agentrt/status").want(http.StatusOK))
 }
 
 // Agents must not be shown as gone when only the gateway is offline.
@@ -45,7 +45,7 @@ func TestAgentsWithoutGateway(t *testing.T) {
 		owner.hire("cto", "intern") // an agent without a counterpart in the runtime
 
 		st := owner.status()
-		if st.State != gateway.Connected || st.LastError != "" || st.GatewayVersion == "" || st.BootID == "" || st.ConnectedAt == nil || len(st.MissingScopes) > 0 {
+		if st.State != link.Connected || st.LastError != "" || st.GatewayVersion == "" || st.BootID == "" || st.ConnectedAt == nil || len(st.MissingScopes) > 0 {
 			t.Errorf("connected, the status is %+v", st)
 		}
 		team := owner.team()
@@ -62,7 +62,7 @@ func TestAgentsWithoutGateway(t *testing.T) {
 		}
 
 		h.runtime.Restart(time.Hour)
-		waitFor(t, "the loss of the connection", func() bool { return owner.status().State == gateway.Unreachable })
+		waitFor(t, "the loss of the connection", func() bool { return owner.status().State == link.Unreachable })
 		st = owner.status()
 		if st.LastError == "" || st.ConnectedAt != nil || st.LastSeenAt == nil || st.Since.IsZero() {
 			t.Errorf("offline, the status is %+v", st)
@@ -74,7 +74,7 @@ func TestAgentsWithoutGateway(t *testing.T) {
 		// After a restart without a connection, the agents are the same.
 		s.stop()
 		owner = h.start().login(ownerEmail)
-		waitFor(t, "a connection attempt", func() bool { return owner.status().State == gateway.Unreachable })
+		waitFor(t, "a connection attempt", func() bool { return owner.status().State == link.Unreachable })
 		wantKnown(t, owner.team(), team)
 		if p := owner.page("coo"); p.Runtime != nil || p.AsOf == nil {
 			t.Errorf("the page of an agent without an account is %+v", p.Agent)
@@ -107,7 +107,7 @@ func TestAgentsWithAWrongToken(t *testing.T) {
 	h.secret(wrong, "the gateway's token")
 	owner := h.start().login(ownerEmail)
 	owner.hire("cto")
-	waitFor(t, "the refusal", func() bool { return owner.status().State == gateway.Unauthorized })
+	waitFor(t, "the refusal", func() bool { return owner.status().State == link.Unauthorized })
 	if st := owner.status(); !strings.Contains(st.LastError, "AGENTRT_GATEWAY_TOKEN") {
 		t.Errorf("the reason is %q, want it to name the setting", st.LastError)
 	}
@@ -201,13 +201,13 @@ func (h *house) pairing(s *service, owner caller) {
 	t := h.t
 	t.Helper()
 	live := owner.follow("/api/v1/events")
-	look := func(state gateway.State) (st gateway.Status) {
+	look := func(state link.State) (st link.Status) {
 		t.Helper()
 		waitFor(t, string(state), func() bool { st = owner.status(); return st.State == state })
 		owner.get("/api/v1/agents").want(http.StatusOK)
 		return st
 	}
-	st := look(gateway.Unpaired)
+	st := look(link.Unpaired)
 	live.until("agentrt.status", "unpaired")
 	if st.Pairing == nil || st.DeviceID == "" || !strings.Contains(h.logged(), "refused the device token") {
 		t.Fatalf("before the approval the status is %+v", st)
@@ -216,7 +216,7 @@ func (h *house) pairing(s *service, owner caller) {
 	if !h.runtime.Approve(st.Pairing.RequestID) {
 		t.Fatal("the runtime has no such request")
 	}
-	look(gateway.Connected)
+	look(link.Connected)
 	issued := func() {
 		t.Helper()
 		token := h.runtime.DeviceToken(st.DeviceID)
@@ -229,7 +229,7 @@ func (h *house) pairing(s *service, owner caller) {
 	made := s.Gateway.Connections()
 	h.runtime.Drop()
 	waitFor(t, "the next connection", func() bool { return s.Gateway.Connections() > made })
-	if st = look(gateway.Connected); st.Auth != "device_token" {
+	if st = look(link.Connected); st.Auth != "device_token" {
 		t.Errorf("after pairing it authenticates with %s", st.Auth)
 	}
 	// An agent repeats the token, whole and in parts.
@@ -245,12 +245,12 @@ func (h *house) pairing(s *service, owner caller) {
 	issued()
 	h.runtime.Drop()
 	waitFor(t, "the connection with another token", func() bool { return s.Gateway.Connections() > made })
-	look(gateway.Connected)
+	look(link.Connected)
 	h.runtime.Remove(st.DeviceID)
 	live.until("agentrt.status", "unpaired")
-	st = look(gateway.Unpaired)
+	st = look(link.Unpaired)
 	h.runtime.Approve(st.Pairing.RequestID)
-	look(gateway.Connected)
+	look(link.Connected)
 	issued()
 	live.until("agentrt.status", "connected")
 }
@@ -293,7 +293,7 @@ func TestTimeForTheRuntime(t *testing.T) {
 	}
 	for path, methods := range document.Paths {
 		for method, described := range methods {
-			if !strings.Contains(string(described), gateway.ErrTimeout.Code) {
+			if !strings.Contains(string(described), link.ErrTimeout.Code) {
 				continue
 			}
 			asking++

@@ -10,8 +10,8 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup"
@@ -280,13 +280,13 @@ func TestStandupWithoutGateway(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*config.Raw)
-		state  gateway.State
+		state  link.State
 		code   string
 	}{
-		{"not configured", func(r *config.Raw) { r.GatewayURL, r.GatewayToken = "", "" }, gateway.NotConfigured, standup.GatewayNotConfigured},
+		{"not configured", func(r *config.Raw) { r.GatewayURL, r.GatewayToken = "", "" }, link.NotConfigured, standup.GatewayNotConfigured},
 		// Nothing listens on port 9.
-		{"unreachable", func(r *config.Raw) { r.GatewayURL, r.GatewayTimeoutMS = "ws://127.0.0.1:9", "3000" }, gateway.Unreachable, standup.GatewayUnreachable},
-		{"wrong token", func(r *config.Raw) { r.GatewayToken, r.GatewayTimeoutMS = "another-token-06bc", "3000" }, gateway.Unauthorized, standup.GatewayUnreachable},
+		{"unreachable", func(r *config.Raw) { r.GatewayURL, r.GatewayTimeoutMS = "ws://127.0.0.1:9", "3000" }, link.Unreachable, standup.GatewayUnreachable},
+		{"wrong token", func(r *config.Raw) { r.GatewayToken, r.GatewayTimeoutMS = "another-token-06bc", "3000" }, link.Unauthorized, standup.GatewayUnreachable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"wardroom/internal/app"
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/pairing"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -151,7 +151,7 @@ func dump(t *testing.T, d *db.DB, table string) []byte {
 func leakingHouse(t *testing.T, engine db.Engine) (*house, *leakSearch) {
 	t.Helper()
 	h := newHouse(t, engine, func(r *config.Raw) { r.MetricsAddr = "127.0.0.1:0" })
-	h.backoff = gateway.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
+	h.backoff = link.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
 	h.runtime.RequirePairing(true)
 	h.ticking()
 	l := &leakSearch{secrets: map[string][]byte{
@@ -208,7 +208,7 @@ func (h *house) tempt(s *service, owner caller) {
 	if _, err := io.Copy(&h.seen, res.Body); err != nil {
 		h.t.Fatal(err)
 	}
-	found, err := app.Examine(h.t.Context(), h.config(), func(step gateway.Step) { fmt.Fprintf(&h.seen, "%+v\n", step) })
+	found, err := app.Examine(h.t.Context(), h.config(), func(step link.Step) { fmt.Fprintf(&h.seen, "%+v\n", step) })
 	fmt.Fprintf(&h.seen, "%+v %v %+v\n", found, err, h.config())
 }
 

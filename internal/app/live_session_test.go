@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -126,7 +126,7 @@ func TestLiveSessions(t *testing.T) {
 	watched := owner.follow("/api/v1/events?topics=session")
 	h.reopen()
 	watched.until("session.gone", fmt.Sprintf(`"key":%q`, cto))
-	waitFor(t, "the gateway to be back", func() bool { return owner.status().State == gateway.Connected })
+	waitFor(t, "the gateway to be back", func() bool { return owner.status().State == link.Connected })
 	if d := diffSessions(nil, owner); d != "" {
 		t.Errorf("a removed session is in the list: %s", d)
 	}

@@ -20,8 +20,8 @@ import (
 
 	"wardroom/internal/app"
 	"wardroom/internal/archive"
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -62,7 +62,7 @@ type house struct {
 	key       atomic.Pointer[string]  // the COO's key in the runtime's environment
 	board     atomic.Pointer[app.App] // the App whose board the agents see
 	onSetup   func(app.SetupOffer)    // nil creates no tokens
-	backoff   gateway.Backoff
+	backoff   link.Backoff
 	lease     time.Duration // of jobs: after a crash, they rest that long on PostgreSQL
 	labelled  string        // profiler label of the service's goroutines; empty is none
 	seen      record        // everything the service has sent: answers and log lines
@@ -325,7 +325,7 @@ func (s *service) wait() error {
 // connected waits for the gateway connection.
 func (s *service) connected() *service {
 	s.house.t.Helper()
-	waitFor(s.house.t, "the gateway", func() bool { return s.Gateway.Status().State == gateway.Connected })
+	waitFor(s.house.t, "the gateway", func() bool { return s.Gateway.Status().State == link.Connected })
 	return s
 }
 

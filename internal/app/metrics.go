@@ -15,6 +15,7 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/limit"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
@@ -229,7 +230,7 @@ func (r *readings) Collect(to chan<- prometheus.Metric) {
 		counter(r.pool["waited"], p.Waited.Seconds(), p.Name)
 	}
 	status := r.from.gateway.Status()
-	for _, s := range gateway.States() {
+	for _, s := range link.States() {
 		gauge(r.state, truth(s == status.State), string(s))
 	}
 	counter(r.made, float64(r.from.gateway.Connections()))

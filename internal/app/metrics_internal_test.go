@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/limit"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -23,7 +24,7 @@ import (
 
 func newTestMetrics(t *testing.T, d *db.DB) *metrics {
 	t.Helper()
-	c, err := gateway.New(gateway.Options{})
+	c, err := gateway.New(link.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

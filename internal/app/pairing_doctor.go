@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/pairing"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -53,10 +54,10 @@ func (a *App) wirePairing(ctx context.Context) error {
 // be running. Examine checks one layer after another, such as DNS and TLS, and calls the
 // function report with each result. It returns an error only if the settings are invalid or
 // ctx ends. If what is stored cannot be read, the returned Examination contains a warning.
-func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) (gateway.Examination, error) {
-	client, err := gateway.New(gatewayOptions(cfg, nil, gateway.Backoff{}))
+func Examine(ctx context.Context, cfg config.Config, report func(link.Step)) (link.Examination, error) {
+	client, err := gateway.New(gatewayOptions(cfg, nil, link.Backoff{}))
 	if err != nil {
-		return gateway.Examination{}, fmt.Errorf("invalid AGENTRT_GATEWAY_* settings: %w", err)
+		return link.Examination{}, fmt.Errorf("invalid AGENTRT_GATEWAY_* settings: %w", err)
 	}
 	at, id, trouble := storedConnection(ctx, cfg)
 	if err := client.SetEndpoint(at); err != nil {
@@ -65,8 +66,8 @@ func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) 
 	client.SetIdentity(id)
 	found, err := client.Examine(ctx, report)
 	if err == nil && trouble != nil && found.Configured {
-		found.Warnings = append(found.Warnings, gateway.Finding{
-			Layer: gateway.LayerPairing,
+		found.Warnings = append(found.Warnings, link.Finding{
+			Layer: link.LayerPairing,
 			Cause: fmt.Sprintf("Could not read what Wardroom has stored about the gateway, so the checks ran without it: %s", trouble),
 			Fix:   "Run the command on Wardroom's machine with its settings (DATA_DIR, DATABASE_URL, ENCRYPTION_KEY), or call GET /api/v1/agentrt/doctor.",
 		})

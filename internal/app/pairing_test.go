@@ -12,6 +12,7 @@ import (
 
 	"wardroom/internal/app"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/pairing"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -35,7 +36,7 @@ func (c caller) pairingIs(what string, ok func(pairing.Pairing) bool) (is pairin
 // requests do not wait for reconnects.
 type settled struct{ *gateway.Client }
 
-func (settled) SetIdentity(gateway.Identity) {}
+func (settled) SetIdentity(link.Identity) {}
 
 // letIn records, as the gateway client does, that the device was approved.
 func letIn(t *testing.T, a *app.App) {
@@ -47,7 +48,7 @@ func letIn(t *testing.T, a *app.App) {
 	if p.Device == nil || p.State == pairing.Local {
 		return
 	}
-	a.Pairing.HandleEvent(gateway.DeviceEvent{DeviceID: p.Device.ID, Kind: gateway.AcceptedLocally, Gateway: a.Gateway.Address()})
+	a.Pairing.HandleEvent(link.DeviceEvent{DeviceID: p.Device.ID, Kind: link.AcceptedLocally, Gateway: a.Gateway.Address()})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Pairing.Run(ctx) }()
@@ -88,7 +89,7 @@ func (h *house) pairs(owner caller) pairing.Pairing {
 }
 
 // approve does the same as the command shown to the operator.
-func (h *house) approve(r *gateway.Pairing) {
+func (h *house) approve(r *link.Pairing) {
 	h.t.Helper()
 	id, ok := strings.CutPrefix(r.Command, "openclaw devices approve ")
 	if !ok || !h.runtime.Approve(id) {
@@ -99,7 +100,7 @@ func (h *house) approve(r *gateway.Pairing) {
 func (h *house) isPaired(owner caller, deviceID string) pairing.Pairing {
 	h.t.Helper()
 	is := owner.pairingIs("the device to be paired", func(p pairing.Pairing) bool {
-		return p.State == pairing.Paired && p.Device.ID == deviceID && p.TokenSince != nil && p.Connection == gateway.Connected
+		return p.State == pairing.Paired && p.Device.ID == deviceID && p.TokenSince != nil && p.Connection == link.Connected
 	})
 	h.secret(h.runtime.DeviceToken(deviceID), "the device's token")
 	return is
@@ -132,7 +133,7 @@ func TestPairing(t *testing.T) {
 			t.Skip("a short run has it on SQLite")
 		}
 		h := newHouse(t, engine, nil)
-		h.backoff = gateway.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
+		h.backoff = link.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
 		h.runtime.RequirePairing(true)
 		h.ticking()
 		s := h.start()
@@ -144,7 +145,7 @@ func TestPairing(t *testing.T) {
 		}
 		owner.send(http.MethodDelete, pairingPath, nil).wantProblem(http.StatusNotFound, "pairing_none")
 		owner.post(pairingPath+"/rotate", nil).wantProblem(http.StatusNotFound, "pairing_none")
-		waitFor(t, "the refusal", func() bool { return owner.status().State == gateway.Unpaired })
+		waitFor(t, "the refusal", func() bool { return owner.status().State == link.Unpaired })
 		if st := owner.status(); !strings.Contains(st.LastError, "Settings → Gateway") || strings.Contains(st.LastError, pairingPath) {
 			t.Errorf("without a device the error is %q", st.LastError)
 		}
@@ -190,7 +191,7 @@ func TestPairing(t *testing.T) {
 		if len(gone.Devices) != 2 || gone.Devices[1].Remove != "openclaw devices remove "+is.Device.ID {
 			t.Errorf("the pairing is %+v", gone)
 		}
-		waitFor(t, "the end of the pairing", func() bool { st := owner.status(); return st.State == gateway.Unpaired && st.DeviceID == "" })
+		waitFor(t, "the end of the pairing", func() bool { st := owner.status(); return st.State == link.Unpaired && st.DeviceID == "" })
 		want := []string{"pairing.started", "pairing.let_in", "pairing.rotation_started", "pairing.rotated", "pairing.forgotten"}
 		var told []string
 		for _, kind := range kindsOf(owner.audit("")) {
@@ -222,7 +223,7 @@ func TestEncryptionKey(t *testing.T) {
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, nil)
 		h.secret(other, "the other ENCRYPTION_KEY")
-		h.backoff = gateway.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
+		h.backoff = link.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
 		h.runtime.RequirePairing(true)
 		h.ticking()
 		file := filepath.Join(h.raw.DataDir, "encryption.key")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/web"
@@ -69,7 +69,7 @@ func TestRoutesAskForTheirPermission(t *testing.T) {
 			callers[actor.Owner].send(http.MethodDelete, pairingPath, nil)
 			waitFor(t, "the gateway", func() bool {
 				st := s.Gateway.Status()
-				return st.State == gateway.Connected && st.DeviceID == ""
+				return st.State == link.Connected && st.DeviceID == ""
 			})
 			sendEvent()
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
@@ -118,7 +118,7 @@ func TestScheduleRefusals(t *testing.T) {
 	}
 	owner.get("/api/v1/agentrt/jobs").want(http.StatusOK) // waits until Wardroom has read them
 	_ = h.runtime.Close()
-	waitFor(t, "the gateway to be offline", func() bool { return s.Gateway.Status().State != gateway.Connected })
+	waitFor(t, "the gateway to be offline", func() bool { return s.Gateway.Status().State != link.Connected })
 	told = owner.get("/api/v1/standups/schedule").wantProblem(http.StatusNotFound, "schedule_not_found")
 	if !strings.Contains(string(told.body), "The runtime is unavailable. When Wardroom last read the runtime's jobs") {
 		t.Errorf("while the gateway is offline: %s", told.body)

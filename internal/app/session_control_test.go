@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -181,7 +181,7 @@ func TestSendInDoubtAcrossARestart(t *testing.T) {
 	h.runtime.Restart(0)
 	waitFor(t, "the end of the restart", func() bool {
 		is := s.Gateway.Status()
-		return is.State == gateway.Connected && is.BootID != life && owner.get(ctoPath).status == http.StatusOK
+		return is.State == link.Connected && is.BootID != life && owner.get(ctoPath).status == http.StatusOK
 	})
 	if got := decode[session.Sent](send().want(http.StatusAccepted)); got.RunID != doubt.RunID {
 		t.Errorf("sent %+v", got)

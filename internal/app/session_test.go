@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/agent"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
@@ -168,7 +169,7 @@ func TestSessionsWhileTheGatewayIsAway(t *testing.T) {
 	if err := h.runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the loss of the connection", func() bool { return owner.status().State == gateway.Unreachable })
+	waitFor(t, "the loss of the connection", func() bool { return owner.status().State == link.Unreachable })
 	for _, path := range []string{"", "/" + cto, "/" + cto + "/messages"} {
 		a := owner.get("/api/v1/agentrt/sessions"+path).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 		if a.header.Get("Retry-After") == "" || strings.Contains(string(a.body), "last_message") {

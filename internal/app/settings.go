@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/pairing"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -43,9 +43,9 @@ func fixedSettings(cfg config.Config, demo bool) settings.Fixed {
 // storedConnection returns the gateway's address and token, and Wardroom's device, as the
 // running service would use them. If the database cannot be read, it returns an error and
 // what the settings contain.
-func storedConnection(ctx context.Context, cfg config.Config) (gateway.Endpoint, gateway.Identity, error) {
+func storedConnection(ctx context.Context, cfg config.Config) (link.Endpoint, link.Identity, error) {
 	const limit = 10 * time.Second
-	at, id := gateway.Endpoint{URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal()}, gateway.Identity{}
+	at, id := link.Endpoint{URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal()}, link.Identity{}
 	if cfg.DatabaseURL == "" || cfg.DeviceKey != nil && cfg.GatewayURL != "" && cfg.GatewayToken != "" {
 		return at, id, nil
 	}

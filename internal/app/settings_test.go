@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"wardroom/internal/app"
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/settings"
@@ -35,21 +35,21 @@ func without(r *config.Raw) { r.GatewayURL, r.GatewayToken = "", "" }
 
 // hurried makes the client retry fast.
 func hurried(h *house) {
-	h.backoff = gateway.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
+	h.backoff = link.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
 }
 
 // testsCandidates tests settings that are not in use: the answer says whether they work, and
 // nothing is stored.
 func testsCandidates(t *testing.T, owner caller, url string) {
 	t.Helper()
-	try := func(values map[string]any) gateway.Examination {
-		return decode[gateway.Examination](owner.post(settingsPath+"/test", gatewayIs(password, values)).want(http.StatusOK))
+	try := func(values map[string]any) link.Examination {
+		return decode[link.Examination](owner.post(settingsPath+"/test", gatewayIs(password, values)).want(http.StatusOK))
 	}
 	before := string(owner.get(settingsPath).body)
 	if found := try(map[string]any{"url": url, "token": gatewayToken}); !found.Healthy {
 		t.Errorf("the right settings: %+v", found.Failure)
 	}
-	if found := try(map[string]any{"url": url, "token": "wrong-token-5c2d"}); found.Healthy || found.Failure.Layer != gateway.LayerAuth || strings.Contains(found.Failure.Fix, "AGENTRT_") {
+	if found := try(map[string]any{"url": url, "token": "wrong-token-5c2d"}); found.Healthy || found.Failure.Layer != link.LayerAuth || strings.Contains(found.Failure.Fix, "AGENTRT_") {
 		t.Errorf("a wrong token: %+v", found.Failure)
 	}
 	owner.post(settingsPath+"/test", gatewayIs(password, map[string]any{"url": "gopher://x"})).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
@@ -77,12 +77,12 @@ func TestGatewaySettings(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodPatch} {
 			s.login("cto@example.com").send(method, settingsPath, nil).wantProblem(http.StatusForbidden, "forbidden")
 		}
-		if is := owner.settings(); is.Gateway.URL.Source != settings.None || !is.Gateway.URL.Editable || is.Gateway.Token.Set || owner.status().State != gateway.NotConfigured {
+		if is := owner.settings(); is.Gateway.URL.Source != settings.None || !is.Gateway.URL.Editable || is.Gateway.Token.Set || owner.status().State != link.NotConfigured {
 			t.Errorf("at first: %+v", is)
 		}
 		h.ticking()
 		testsCandidates(t, owner, h.runtime.URL())
-		if st := owner.status(); st.State != gateway.NotConfigured {
+		if st := owner.status(); st.State != link.NotConfigured {
 			t.Errorf("after a test the gateway is %s", st.State)
 		}
 
@@ -91,7 +91,7 @@ func TestGatewaySettings(t *testing.T) {
 		owner.patch(settingsPath, map[string]any{"gateway": right}).wantProblem(http.StatusForbidden, "password_required")
 		owner.patch(settingsPath, gatewayIs("a wrong password", right)).wantProblem(http.StatusForbidden, "wrong_password")
 		is := decode[settings.Settings](owner.patch(settingsPath, gatewayIs(password, right)).want(http.StatusOK))
-		if is.Gateway.URL.Value != gateway.ShownURL(h.runtime.URL()) || is.Gateway.URL.Source != settings.Stored || !is.Gateway.Token.Set || is.Gateway.Token.Source != settings.Stored {
+		if is.Gateway.URL.Value != link.ShownURL(h.runtime.URL()) || is.Gateway.URL.Source != settings.Stored || !is.Gateway.Token.Set || is.Gateway.Token.Source != settings.Stored {
 			t.Errorf("the settings are %+v", is)
 		}
 		live.until("agentrt.status", `"connected"`)
@@ -100,7 +100,7 @@ func TestGatewaySettings(t *testing.T) {
 			t.Errorf("the address is %s in the status and %s in the settings", st.URL, is.Gateway.URL.Value)
 		}
 		// Another form of the same address needs no other token.
-		same := gatewayIs(password, map[string]any{"url": gateway.ShownURL(h.runtime.URL())})
+		same := gatewayIs(password, map[string]any{"url": link.ShownURL(h.runtime.URL())})
 		if is := decode[settings.Settings](owner.patch(settingsPath, same).want(http.StatusOK)); !is.Gateway.Token.Set {
 			t.Error("the token is gone after the same address was set in another form")
 		}
@@ -127,7 +127,7 @@ func TestGatewaySettings(t *testing.T) {
 		for _, c := range []caller{owner, replica} {
 			waitFor(t, "the other gateway", func() bool {
 				st := c.status()
-				return st.State == gateway.Connected && sameHost(st.URL, other.URL())
+				return st.State == link.Connected && sameHost(st.URL, other.URL())
 			})
 		}
 		owner.wantSealed(otherToken)
@@ -144,7 +144,7 @@ func TestGatewaySettings(t *testing.T) {
 		}
 		owner.patch(settingsPath, gatewayIs(password, map[string]any{"url": nil})).want(http.StatusOK)
 		for _, c := range callers {
-			waitFor(t, "no gateway", func() bool { return c.status().State == gateway.NotConfigured })
+			waitFor(t, "no gateway", func() bool { return c.status().State == link.NotConfigured })
 		}
 		// Neither the first start nor a later one is a change, and a change names the address.
 		log := h.logged()
@@ -233,7 +233,7 @@ func TestGatewaySettingsWithADevice(t *testing.T) {
 		owner := h.start().login(ownerEmail)
 		first := map[string]any{"url": h.runtime.URL(), "token": gatewayToken}
 		owner.patch(settingsPath, gatewayIs(password, first)).want(http.StatusOK)
-		waitFor(t, "the first refusal", func() bool { return owner.status().State == gateway.Unpaired })
+		waitFor(t, "the first refusal", func() bool { return owner.status().State == link.Unpaired })
 		device := h.pairs(owner).Device.ID
 		issued := h.runtime.DeviceToken(device)
 		other, err := faults.Start(t.Context(), demo.Options{Token: gatewayToken})
@@ -250,17 +250,17 @@ func TestGatewaySettingsWithADevice(t *testing.T) {
 		owner.patch(settingsPath, gatewayIs(password, map[string]any{"url": other.URL(), "token": gatewayToken})).want(http.StatusOK)
 		waitFor(t, "the other gateway", func() bool {
 			st := owner.status()
-			return st.State == gateway.Connected && sameHost(st.URL, other.URL())
+			return st.State == link.Connected && sameHost(st.URL, other.URL())
 		})
 		other.Drop()
-		waitFor(t, "the other gateway again", func() bool { return owner.status().State == gateway.Connected })
+		waitFor(t, "the other gateway again", func() bool { return owner.status().State == link.Connected })
 		if leaked.Load() {
 			t.Error("the other gateway was sent the token of the first one")
 		}
 		owner.patch(settingsPath, gatewayIs(password, first)).want(http.StatusOK)
 		waitFor(t, "the first gateway", func() bool {
 			st := owner.status()
-			return st.State == gateway.Connected && sameHost(st.URL, h.runtime.URL())
+			return st.State == link.Connected && sameHost(st.URL, h.runtime.URL())
 		})
 		if st := owner.status(); st.DeviceID != device {
 			t.Errorf("connected as %q", st.DeviceID)

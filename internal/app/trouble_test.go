@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -34,7 +34,7 @@ func TestGatewayTrouble(t *testing.T) {
 		of := func(state string) []inbox.Item { return owner.inboxOf(inbox.GatewayTrouble, state) }
 		_ = h.runtime.Close()
 		for _, r := range replicas {
-			waitFor(t, "the gateway to be offline", func() bool { return r.Gateway.Status().State == gateway.Unreachable })
+			waitFor(t, "the gateway to be offline", func() bool { return r.Gateway.Status().State == link.Unreachable })
 		}
 		var items []inbox.Item
 		waitFor(t, "the inbox", func() bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/session"
@@ -220,7 +221,7 @@ func (s *service) restarted(down time.Duration) {
 	s.house.runtime.Restart(down)
 	waitFor(s.house.t, "the runtime to be online", func() bool {
 		st := s.Gateway.Status()
-		return st.State == gateway.Connected && st.BootID != was
+		return st.State == link.Connected && st.BootID != was
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 )
 
@@ -24,7 +24,7 @@ func TestGatewaySettingsReachTheClient(t *testing.T) {
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	options := func(change func(*config.Raw)) gateway.Options {
+	options := func(change func(*config.Raw)) link.Options {
 		t.Helper()
 		raw := config.Raw{JWTSecret: config.Secret(strings.Repeat("j", 48)), GatewayURL: "wss://gateway.test", GatewayToken: "token-1", GatewayTimeoutMS: "1234"}
 		change(&raw)
@@ -32,7 +32,7 @@ func TestGatewaySettingsReachTheClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return gatewayOptions(cfg, slog.New(slog.DiscardHandler), gateway.Backoff{})
+		return gatewayOptions(cfg, slog.New(slog.DiscardHandler), link.Backoff{})
 	}
 	o := options(func(r *config.Raw) {
 		r.DevicePrivateKey, r.DeviceToken = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", "token-2"

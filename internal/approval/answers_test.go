@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 )
@@ -57,7 +58,7 @@ func simultaneous(t *testing.T, w *world, rounds int) {
 			by = r.By.Name
 		}
 		want := is.By
-		if is.By == gateway.DisplayName {
+		if is.By == link.DisplayName {
 			want = won
 		} else if won != "" {
 			t.Errorf("%s: %s was told to have won over %+v", id, won, is)
@@ -114,8 +115,8 @@ func TestUnsureAnswer(t *testing.T) {
 		w := newWorld(t, d)
 		s := w.replica()
 		a := w.asks("a1", "ls", s)
-		w.rt.failSend = errors.Join(gateway.ErrUnreachable, gateway.ErrUnsure)
-		if _, err := s.Decide(w.as("Owner"), "a1", Answer{Shown: a.Digest, Decision: Deny}); !errors.Is(err, gateway.ErrUnsure) {
+		w.rt.failSend = errors.Join(link.ErrUnreachable, link.ErrUnsure)
+		if _, err := s.Decide(w.as("Owner"), "a1", Answer{Shown: a.Digest, Decision: Deny}); !errors.Is(err, link.ErrUnsure) {
 			t.Fatal(err)
 		}
 		w.rt.failSend = nil

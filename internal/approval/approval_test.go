@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
@@ -263,7 +264,7 @@ func TestAnswerApproval(t *testing.T) {
 		if err != nil || got.State != Allowed || got.By.Name != "Owner" || got.By.Role != "admin" || *got.SpentUSD != 5 {
 			t.Fatalf("%v: %+v", err, got)
 		}
-		w.tell(gateway.AskedOrAnswered{ID: "a1", Ending: &gateway.Ending{State: "allowed", Decision: "allow-once", By: gateway.DisplayName}}, one, two)
+		w.tell(gateway.AskedOrAnswered{ID: "a1", Ending: &gateway.Ending{State: "allowed", Decision: "allow-once", By: link.DisplayName}}, one, two)
 		w.wantItems("approval urgent resolved CTO wants to run: rm -rf build # [masked:github_token] (Owner: Owner allowed it once.)")
 		if len(w.waits) != 0 {
 			t.Errorf("%v still wait", w.waits)
@@ -387,8 +388,8 @@ func TestReconnect(t *testing.T) {
 		w.asks("a-waits", "ls", s)
 		w.asks("a-lost", "ls -l", s)
 		w.wonders("q-lost", s)
-		w.rt.down = gateway.ErrUnreachable
-		s.Receive(mirror.Event{Event: gateway.Event{Resync: true}})
+		w.rt.down = link.ErrUnreachable
+		s.Receive(mirror.Event{Event: link.Event{Resync: true}})
 		w.passes(s) // without a connection nothing is known
 		if all, err := pending(t.Context(), d); err != nil || len(all) != 3 {
 			t.Errorf("%v: %d wait", err, len(all))
@@ -397,7 +398,7 @@ func TestReconnect(t *testing.T) {
 		w.rt.ends("a-lost", gateway.Ending{State: "lost"})
 		delete(w.rt.questions, "q-lost")
 		w.asks("a-new", "pwd")
-		s.Receive(mirror.Event{Event: gateway.Event{Resync: true}})
+		s.Receive(mirror.Event{Event: link.Event{Resync: true}})
 		w.passes(s)
 		states := map[string]State{}
 		for _, id := range []string{"a-waits", "a-lost", "a-new", "q-lost"} {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -87,7 +87,7 @@ func TestAskHuman(t *testing.T) {
 		if made != 1 {
 			t.Errorf("%d calls made the question, want 1", made)
 		}
-		all[0].Receive(mirror.Event{Event: gateway.Event{Resync: true}}) // the gateway does not know it
+		all[0].Receive(mirror.Event{Event: link.Event{Resync: true}}) // the gateway does not know it
 		w.passes(all[0])
 
 		won := 0
@@ -111,7 +111,7 @@ func TestAskHuman(t *testing.T) {
 			t.Errorf("%d jobs, comments %q", w.jobs(), comments)
 		}
 
-		w.deaf = gateway.ErrUnreachable.With("Start it.")
+		w.deaf = link.ErrUnreachable.With("Start it.")
 		w.tends(all[0])
 		if is, err = all[0].GetQuestion(w.as("Owner"), q.ID); err != nil || is.Delivery != Due || !strings.Contains(is.DeliveryNote, "Start it.") {
 			t.Errorf("%v: %+v", err, is)
@@ -290,7 +290,7 @@ func TestUndeliverableAnswer(t *testing.T) {
 		if n, _, err := s.CountEnded(t.Context(), ended); err != nil || n != 0 {
 			t.Errorf("%v: %d could be deleted while the answer is due", err, n)
 		}
-		w.deaf = gateway.ErrRefused.With("No such session.")
+		w.deaf = link.ErrRefused.With("No such session.")
 		w.tends(s)
 		w.tends(s)
 		w.wantItems("question high resolved CTO asks: Deploy? (Owner: Owner answered.)", "question high open Could not tell CTO the answer: Deploy?")

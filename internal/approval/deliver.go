@@ -8,6 +8,7 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
@@ -58,7 +59,7 @@ func (s *Service) deliver(ctx context.Context, id string) error {
 		r.asked.delivery, r.asked.note = Sent, ""
 	case f == nil:
 		return fmt.Errorf("deliver the answer to question %s: %w", id, err)
-	case f.Kind == fault.Invalid || errors.Is(err, gateway.ErrRefused) && !temporary(err):
+	case f.Kind == fault.Invalid || errors.Is(err, link.ErrRefused) && !temporary(err):
 		r.asked.delivery, r.asked.note = Failed, strings.TrimSpace(f.Title+" "+f.Detail)
 	default:
 		r.asked.note = strings.TrimSpace(f.Title + " " + f.Detail)
@@ -86,7 +87,7 @@ func (s *Service) tell(ctx context.Context, r row) error {
 
 // temporary reports whether an answer that could not be delivered may be delivered later.
 func temporary(err error) bool {
-	return errors.Is(err, hold.ErrHeld) || errors.Is(err, gateway.ErrNoAgent) || gateway.IsUnavailable(err)
+	return errors.Is(err, hold.ErrHeld) || errors.Is(err, gateway.ErrNoAgent) || link.IsUnavailable(err)
 }
 
 // message returns the answer as the agent reads it. It does not begin with the person's name, because

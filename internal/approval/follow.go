@@ -11,6 +11,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
@@ -241,7 +242,7 @@ func (r row) after(e gateway.Ending, now time.Time) row {
 	switch r.State {
 	case Allowed, Denied, Answered:
 		switch {
-		case claimed && (r.intent == intendsAnswer && e.By == r.claimer.Name || r.intent == r.decision && e.By == gateway.DisplayName):
+		case claimed && (r.intent == intendsAnswer && e.By == r.claimer.Name || r.intent == r.decision && e.By == link.DisplayName):
 			r.By = &r.claimer
 		case e.By != "":
 			r.By = &Decider{Name: e.By}
@@ -258,8 +259,8 @@ func (r row) after(e gateway.Ending, now time.Time) row {
 // hears reports whether the connection is there over which approvals and questions arrive: the one with
 // operator.admin. The connection that starts runs may still be missing.
 func (s *Service) hears() bool {
-	return slices.ContainsFunc(s.Runtime.Status().Connections, func(c gateway.Connection) bool {
-		return c.ConnectedAt != nil && gateway.Covered(c.ScopesGranted, "operator.admin")
+	return slices.ContainsFunc(s.Runtime.Status().Connections, func(c link.Connection) bool {
+		return c.ConnectedAt != nil && link.Covered(c.ScopesGranted, "operator.admin")
 	})
 }
 

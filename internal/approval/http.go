@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/enum"
 	"wardroom/internal/platform/page"
@@ -27,8 +27,8 @@ func (Decision) Schema(huma.Registry) *huma.Schema { return enum.Schema(append(D
 // they must not answer for people.
 func (s *Service) Mount(api *web.API) {
 	away := web.Fails(
-		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
-		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
+		link.ErrNotConfigured, link.ErrUnreachable, link.ErrTimeout, link.ErrUnauthorized,
+		link.ErrUnpaired, link.ErrUntrusted, link.ErrMissingScope, link.ErrBusy, link.ErrRefused,
 	)
 	asks := web.Asks(4, s.Patience)
 	answers := web.Fails(ErrNotFound, ErrChanged, ErrDecided, ErrAnswer)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 )
 
@@ -26,16 +27,16 @@ func newRuntime() *runtime {
 	return &runtime{approvals: map[string]gateway.Approval{}, questions: map[string]gateway.PersonQuestion{}, ended: map[string]gateway.Ending{}}
 }
 
-func (r *runtime) Status() gateway.Status {
+func (r *runtime) Status() link.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down != nil {
-		return gateway.Status{}
+		return link.Status{}
 	}
 	// The connection that starts runs comes later. Requests don't arrive over it.
-	return gateway.Status{Connections: []gateway.Connection{
-		{Purpose: gateway.StartsRuns, ScopesGranted: []string{}},
-		{Purpose: gateway.Manages, ConnectedAt: clock.Ptr(noon), ScopesGranted: []string{"operator.admin"}},
+	return link.Status{Connections: []link.Connection{
+		{Purpose: link.StartsRuns, ScopesGranted: []string{}},
+		{Purpose: link.Manages, ConnectedAt: clock.Ptr(noon), ScopesGranted: []string{"operator.admin"}},
 	}}
 }
 
@@ -56,7 +57,7 @@ func (r *runtime) DecideApproval(_ context.Context, id, _, decision string) erro
 	if decision == "deny" {
 		state = "denied"
 	}
-	return r.take(id, gateway.Ending{State: state, Decision: decision, By: gateway.DisplayName})
+	return r.take(id, gateway.Ending{State: state, Decision: decision, By: link.DisplayName})
 }
 
 func (r *runtime) AnswerQuestion(_ context.Context, id string, answers map[string][]string, by string) error {

@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
@@ -28,7 +29,7 @@ import (
 
 // Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
-	Status() gateway.Status
+	Status() link.Status
 	Approvals(ctx context.Context) ([]gateway.Approval, error)
 	Questions(ctx context.Context) ([]gateway.PersonQuestion, error)
 	DecideApproval(ctx context.Context, id, kind, decision string) error
@@ -200,7 +201,7 @@ func (s *Service) answer(ctx context.Context, r row, a Answer) error {
 	switch {
 	case err == nil, gateway.IsAnswered(err):
 		return s.confirm(ctx, r, a, who, err)
-	case errors.Is(err, gateway.ErrUnsure):
+	case errors.Is(err, link.ErrUnsure):
 		s.restale() // the runtime says what became of it; until then, the claim lasts
 		return err
 	}
@@ -316,9 +317,9 @@ func intended(r row, a Answer, who Decider) gateway.Ending {
 	case r.isQuestion():
 		return gateway.Ending{State: "answered", Answers: a.Answers, By: who.Name}
 	case a.Decision == Deny:
-		return gateway.Ending{State: "denied", Decision: string(a.Decision), By: gateway.DisplayName}
+		return gateway.Ending{State: "denied", Decision: string(a.Decision), By: link.DisplayName}
 	}
-	return gateway.Ending{State: "allowed", Decision: string(a.Decision), By: gateway.DisplayName}
+	return gateway.Ending{State: "allowed", Decision: string(a.Decision), By: link.DisplayName}
 }
 
 // withdraw ends the claim of an answer that had no effect, and records why.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -266,7 +267,7 @@ func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err
 
 // ofOneSession reports whether the cause of an error may be limited to the requested session.
 func ofOneSession(err error) bool {
-	return errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout)
+	return errors.Is(err, link.ErrRefused) || errors.Is(err, link.ErrBusy) || errors.Is(err, link.ErrTimeout)
 }
 
 // markGone records that a session was deleted or reset in the runtime, and how much of it is
@@ -346,7 +347,7 @@ func (k *archiver) failed(ctx context.Context, p *kept, err error) error {
 		return fmt.Errorf("archive %s: %w", p.seen.Key, err)
 	}
 	again := refused
-	if errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout) {
+	if errors.Is(err, link.ErrBusy) || errors.Is(err, link.ErrTimeout) {
 		again = slow
 	}
 	if k.bad == nil || len(k.bad) > maxBad {

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -289,7 +290,7 @@ func TestArchiveOfALongTranscript(t *testing.T) {
 		b.say(key, plain(rows)...)
 		b.runtime.before = func() {
 			if b.runtime.calls == 15 {
-				b.runtime.err = gateway.ErrUnreachable.With("The line broke.")
+				b.runtime.err = link.ErrUnreachable.With("The line broke.")
 			}
 		}
 		b.look(t.Context())

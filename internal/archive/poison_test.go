@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -17,7 +18,7 @@ import (
 // A session that the runtime refuses to show does not block the others.
 func TestArchiveWithoutTheRefused(t *testing.T) {
 	t.Parallel()
-	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
+	for name, err := range map[string]error{"refused": link.ErrRefused, "busy": link.ErrBusy, "slow": link.ErrTimeout} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, dbtest.New(t))
 			const many = 12

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/search"
@@ -123,7 +124,7 @@ func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok
 		c.turns = slices.DeleteFunc(turns, func(t gateway.Turn) bool { return t.Seq < from })
 		return c, true, nil
 	}
-	return piece{}, false, gateway.ErrBusy.With("The transcript is growing faster than Wardroom can read it.")
+	return piece{}, false, link.ErrBusy.With("The transcript is growing faster than Wardroom can read it.")
 }
 
 // firstOf returns the number of the oldest row on a page. Row numbers start at 1.

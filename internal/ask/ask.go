@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
-	Status() gateway.Status
+	Status() link.Status
 	Await(ctx context.Context) (bootID string, err error)
 	Start(ctx context.Context, q gateway.Question) (gateway.Started, error)
 	Wait(ctx context.Context, runID string, limit time.Duration) (gateway.Answer, error)
@@ -106,7 +107,7 @@ func Once(ctx context.Context, g Runtime, now func() time.Time, by Asker) (Resul
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return Result{}, context.Cause(ctx)
-		case gateway.IsUnavailable(err):
+		case link.IsUnavailable(err):
 			if _, err = a.noteUnavailable(ctx, err); err == nil {
 				err = Pause(ctx, retryPause)
 			}
@@ -158,7 +159,7 @@ func (a *asking) connect(ctx context.Context) (boot string, _ error) {
 
 // noteUnavailable tells the Asker that the gateway is unavailable, and returns how long to wait for it.
 func (a *asking) noteUnavailable(ctx context.Context, why error) (time.Duration, error) {
-	if busy := errors.Is(why, gateway.ErrBusy); a.silent.IsZero() || busy != a.busy {
+	if busy := errors.Is(why, link.ErrBusy); a.silent.IsZero() || busy != a.busy {
 		a.silent, a.busy = a.now(), busy
 	}
 	return a.Unavailable(ctx, a.silent, why)
@@ -176,7 +177,7 @@ func (a *asking) send(ctx context.Context) (*Result, error) {
 		RunID: q.RunID, AgentID: q.AgentID, SessionKey: q.SessionKey, Message: q.Message, Limit: max(limit, time.Second) + margin,
 	})
 	switch {
-	case err != nil && (gateway.IsUnavailable(err) || ctx.Err() != nil):
+	case err != nil && (link.IsUnavailable(err) || ctx.Err() != nil):
 		return nil, err
 	case err != nil:
 		return &Result{Rejected: err}, nil //nolint:nilerr // the result has the error
@@ -206,7 +207,7 @@ func (a *asking) accept(ctx context.Context, boot string) error {
 // has lost as still running.
 func (a *asking) awaitEnd(ctx context.Context) (*Result, error) {
 	q := a.Question()
-	restarted := gateway.ErrUnreachable.With("The gateway restarted after it accepted the question.")
+	restarted := link.ErrUnreachable.With("The gateway restarted after it accepted the question.")
 	for a.Left() > 0 {
 		if a.Status().BootID != q.BootID {
 			return nil, restarted
@@ -221,7 +222,7 @@ func (a *asking) awaitEnd(ctx context.Context) (*Result, error) {
 	}
 	// An answer that arrives before the stop still counts. If the stop is refused, the
 	// wait shows that the run is in progress.
-	if _, err := a.Stop(ctx, q.SessionKey, q.RunID); gateway.IsUnavailable(err) {
+	if _, err := a.Stop(ctx, q.SessionKey, q.RunID); link.IsUnavailable(err) {
 		return nil, err
 	}
 	got, err := a.Wait(ctx, q.RunID, stopWait)
@@ -241,7 +242,7 @@ func (a *asking) ended(ctx context.Context, got *gateway.Answer, err error) (*Re
 	}
 	t, _, err := a.trace(ctx, a.Question())
 	switch {
-	case gateway.IsUnavailable(err) || ctx.Err() != nil:
+	case link.IsUnavailable(err) || ctx.Err() != nil:
 		return nil, err
 	case err == nil && (t.Answer.Outcome == gateway.Failed || t.Answer.Outcome == gateway.TimedOut || t.Answer.Outcome == gateway.Stopped):
 		got.Outcome, got.Text, got.Error = t.Answer.Outcome, "", t.Answer.Error
@@ -253,12 +254,12 @@ func (a *asking) ended(ctx context.Context, got *gateway.Answer, err error) (*Re
 // gateway is unavailable, and nil if the question must be sent again.
 func (a *asking) conclude(ctx context.Context, got *gateway.Answer, err error) (*Result, error) {
 	switch {
-	case err != nil && (gateway.IsUnavailable(err) || ctx.Err() != nil):
+	case err != nil && (link.IsUnavailable(err) || ctx.Err() != nil):
 		return nil, err
 	case err != nil:
 		return &Result{Rejected: err, Orphaned: true}, nil //nolint:nilerr // the result has the error
 	case got.NotBegun:
-		return nil, gateway.ErrUnreachable.With("%s", got.Error)
+		return nil, link.ErrUnreachable.With("%s", got.Error)
 	case got.Overtaken:
 		return a.followOther(ctx, *got)
 	case got.Outcome == gateway.Running:

@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/ask"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // scripted is a gateway that gives prepared answers.
@@ -22,7 +23,7 @@ type scripted struct {
 	sent    []string                 // the run IDs of questions
 }
 
-func (s *scripted) Status() gateway.Status                { return gateway.Status{BootID: s.boot} }
+func (s *scripted) Status() link.Status                   { return link.Status{BootID: s.boot} }
 func (s *scripted) Await(context.Context) (string, error) { return s.boot, nil }
 
 func (s *scripted) Start(_ context.Context, q gateway.Question) (gateway.Started, error) {
@@ -119,7 +120,7 @@ func scripts() map[string]script {
 		"it never arrived":                     {g: scripted{boot: next, waits: finished}, want: gateway.Finished, sent: "run-1"},
 		"it never arrived, and its time is up": {g: scripted{boot: next}, change: late, want: gateway.TimedOut, orphaned: true},
 		"its run was lost in the restart":      {g: scripted{boot: next, traces: asked, waits: finished}, want: gateway.Finished, sent: "run-2"},
-		"the history is refused":               {g: scripted{boot: same, refused: gateway.ErrRefused}, orphaned: true},
+		"the history is refused":               {g: scripted{boot: same, refused: link.ErrRefused}, orphaned: true},
 		"the gateway shuts down": {
 			g: scripted{boot: same, starts: []gateway.Started{{Answer: &gateway.Answer{NotBegun: true}}}}, change: unsent, sent: "run-1", err: errPatience,
 		},

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 )
@@ -64,7 +64,7 @@ func (s *Stopper) stop(ctx context.Context, h *job.Held) error {
 		switch {
 		case err == nil:
 			n++
-		case !gateway.IsUnavailable(err):
+		case !link.IsUnavailable(err):
 			s.Log.WarnContext(ctx, "could not stop a run", "run", o.RunID, "err", err)
 			return nil // another attempt would fail the same way
 		case time.Now().After(until):

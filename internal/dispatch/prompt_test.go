@@ -8,6 +8,7 @@ import (
 
 	"wardroom/internal/ask"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/task"
 )
@@ -74,7 +75,7 @@ func TestOutcome(t *testing.T) {
 		"its time was over":        {ask.Result{Answer: gateway.Answer{Outcome: gateway.TimedOut}}, TimedOut},
 		"somebody stopped it":      {ask.Result{Answer: gateway.Answer{Outcome: gateway.Stopped}}, Stopped},
 		"the model failed":         {ask.Result{Answer: gateway.Answer{Outcome: gateway.Failed, Error: "no\ncredit"}}, RunFailed},
-		"the gateway refused it":   {ask.Result{Rejected: gateway.ErrRefused.With("no\nsuch session")}, Refused},
+		"the gateway refused it":   {ask.Result{Rejected: link.ErrRefused.With("no\nsuch session")}, Refused},
 		"nothing tells how it was": {ask.Result{Answer: gateway.Answer{Outcome: ask.Unsure}}, RunFailed},
 		"there is no reason":       {ask.Result{Answer: gateway.Answer{Outcome: gateway.Failed}}, RunFailed},
 	} {

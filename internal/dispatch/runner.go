@@ -9,6 +9,7 @@ import (
 
 	"wardroom/internal/ask"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
@@ -45,7 +46,7 @@ func (s *Service) run(ctx context.Context, h *job.Held) error {
 	c := &runner{Service: s, job: h, d: d, begun: s.Now()}
 	for {
 		r, err := ask.Once(ctx, c.Runtime, c.Now, c)
-		if err == nil && errors.Is(r.Rejected, gateway.ErrRefused) && c.d.State == task.Queued {
+		if err == nil && errors.Is(r.Rejected, link.ErrRefused) && c.d.State == task.Queued {
 			if err = c.awaitAgent(ctx, r.Rejected); err == nil {
 				continue
 			}
@@ -106,7 +107,7 @@ func (c *runner) awaitAgent(ctx context.Context, why error) error {
 	c.d.sent = false // the gateway rejected it
 	roster, err := c.Runtime.Agents(ctx)
 	switch listed := slices.ContainsFunc(roster, func(a gateway.Agent) bool { return a.ID == c.d.AgentID }); {
-	case gateway.IsUnavailable(err):
+	case link.IsUnavailable(err):
 		if _, err := c.Unavailable(ctx, c.begun, err); err != nil {
 			return err
 		}
@@ -225,7 +226,7 @@ func (c *runner) Unavailable(ctx context.Context, _ time.Time, why error) (time.
 	switch {
 	case left <= 0:
 		return 0, c.unreachable(errorText(why))
-	case errors.Is(why, gateway.ErrNotConfigured):
+	case errors.Is(why, link.ErrNotConfigured):
 		return 0, &Failure{Unreachable, errorText(why)}
 	}
 	text := errorText(why)

@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/ask"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
@@ -70,7 +71,7 @@ type New struct {
 
 // Refusals returns the errors of CreateIn.
 func Refusals() []*fault.Error {
-	return append([]*fault.Error{ErrAlreadyDispatched, gateway.ErrNotConfigured}, taskRefusals()...)
+	return append([]*fault.Error{ErrAlreadyDispatched, link.ErrNotConfigured}, taskRefusals()...)
 }
 
 // taskRefusals returns the errors about the task or its agent.
@@ -99,8 +100,8 @@ func (s *Service) Create(ctx context.Context, ref string, n New) (Dispatch, erro
 // CreateIn is like Create, but runs in the caller's transaction and ignores the request's
 // idempotency key.
 func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, ref string, n New) (Dispatch, error) {
-	if st := s.Runtime.Status(); st.State == gateway.NotConfigured {
-		return Dispatch{}, gateway.ErrNotConfigured.With("Connect one in the dashboard under Settings → Gateway.")
+	if st := s.Runtime.Status(); st.State == link.NotConfigured {
+		return Dispatch{}, link.ErrNotConfigured.With("Connect one in the dashboard under Settings → Gateway.")
 	}
 	in, err := s.Tasks.PrepareDispatch(ctx, tx, ref)
 	if err != nil {

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf16"
+
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 )
 
 // AgentFile is a file of an agent's workspace that the runtime puts into the agent's context.
@@ -27,12 +30,12 @@ func (c *Client) AgentFiles(ctx context.Context, agentID string) ([]AgentFile, e
 	var list []AgentFile
 	for _, raw := range out.Files {
 		var f struct {
-			Name    word   `json:"name"`
-			Missing flag   `json:"missing"`
-			Size    number `json:"size"`
+			Name    wire.Word   `json:"name"`
+			Missing wire.Flag   `json:"missing"`
+			Size    wire.Number `json:"size"`
 		}
-		if json.Unmarshal(raw, &f) == nil && f.Name != "" && !f.Missing.is() {
-			list = append(list, AgentFile{Name: c.short(string(f.Name)), Bytes: f.Size.count()})
+		if json.Unmarshal(raw, &f) == nil && f.Name != "" && !f.Missing.Is() {
+			list = append(list, AgentFile{Name: c.short(string(f.Name)), Bytes: f.Size.Count()})
 		}
 	}
 	return list, nil
@@ -54,7 +57,7 @@ func (c *Client) AgentFileLength(ctx context.Context, agentID, name string) (int
 		return 0, fmt.Errorf("read a file of %s: %w", agentID, err)
 	}
 	if out.File.Content == nil {
-		return 0, errUnreadable("agents.files.get")
+		return 0, link.ErrUnreadable("agents.files.get")
 	}
 	var n int64
 	for _, r := range *out.File.Content {
@@ -90,7 +93,7 @@ func (l FileLimits) Of(agentID, name string) int64 {
 // FileLimits reads the limits from the runtime's configuration. It requires the scope operator.read.
 func (c *Client) FileLimits(ctx context.Context) (FileLimits, error) {
 	type limited struct {
-		Max number `json:"bootstrapMaxChars"`
+		Max wire.Number `json:"bootstrapMaxChars"`
 	}
 	var out struct {
 		Parsed struct {
@@ -104,11 +107,11 @@ func (c *Client) FileLimits(ctx context.Context) (FileLimits, error) {
 		return FileLimits{}, fmt.Errorf("read the runtime's configuration: %w", err)
 	}
 	l := FileLimits{Default: defaultFileLimit, Agents: map[string]int64{}}
-	if n := out.Parsed.Agents.Defaults.Max.count(); n > 0 {
+	if n := out.Parsed.Agents.Defaults.Max.Count(); n > 0 {
 		l.Default = n
 	}
 	for id, e := range out.Parsed.Agents.Entries {
-		if n := e.Max.count(); n > 0 {
+		if n := e.Max.Count(); n > 0 {
 			l.Agents[id] = n
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/fault"
 )
 
@@ -42,7 +44,7 @@ func (c *Client) AgentModel(ctx context.Context, agentID string) (AgentModel, er
 		return AgentModel{}, fmt.Errorf("read the gateway's configuration: %w", err)
 	}
 	if out.Hash == "" {
-		return AgentModel{}, errUnreadable("config.get")
+		return AgentModel{}, link.ErrUnreadable("config.get")
 	}
 	m := AgentModel{Hash: out.Hash}
 	if e := out.Parsed.Agents.Entries[agentID]; e != nil {
@@ -136,8 +138,8 @@ func (c *Client) cancelTask(ctx context.Context, t ledgerTask) (bool, error) {
 		TaskID string `json:"taskId"`
 	}{string(t.ID)}
 	var out struct {
-		Cancelled flag `json:"cancelled"`
+		Cancelled wire.Flag `json:"cancelled"`
 	}
 	err := c.once(ctx, "tasks.cancel", params, &out)
-	return out.Cancelled.is(), err
+	return out.Cancelled.Is(), err
 }

@@ -10,20 +10,12 @@ import (
 	"strconv"
 	"strings"
 
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/plaintext"
 )
-
-// Scopes for the runtime's requests to people. operator.admin includes both.
-const (
-	scopeApprovals = "operator.approvals"
-	scopeQuestions = "operator.questions"
-)
-
-// DisplayName is the name under which the gateway shows Wardroom, for example as the client that
-// answered an approval.
-const DisplayName = "Wardroom"
 
 var (
 	// ErrAnswered means that the runtime no longer waits for an answer: it was answered, expired or
@@ -83,46 +75,46 @@ type AskedOrAnswered struct {
 
 // wireApproval is a pending approval in an event or a list.
 type wireApproval struct {
-	ID        word            `json:"id"`
-	Kind      word            `json:"approvalKind"`
+	ID        wire.Word       `json:"id"`
+	Kind      wire.Word       `json:"approvalKind"`
 	Request   approvalRequest `json:"request"`
-	CreatedAt number          `json:"createdAtMs"`
-	ExpiresAt number          `json:"expiresAtMs"`
+	CreatedAt wire.Number     `json:"createdAtMs"`
+	ExpiresAt wire.Number     `json:"expiresAtMs"`
 }
 
 type approvalRequest struct {
-	Command    word `json:"command"`
-	Directory  word `json:"cwd"`
-	Host       word `json:"host"`
-	Node       word `json:"nodeId"`
-	Executable word `json:"resolvedPath"`
-	Warning    word `json:"warningText"`
+	Command    wire.Word `json:"command"`
+	Directory  wire.Word `json:"cwd"`
+	Host       wire.Word `json:"host"`
+	Node       wire.Word `json:"nodeId"`
+	Executable wire.Word `json:"resolvedPath"`
+	Warning    wire.Word `json:"warningText"`
 	Analysis   struct {
-		Kinds    words `json:"riskKinds"`
-		Warnings words `json:"warningLines"`
+		Kinds    wire.Words `json:"riskKinds"`
+		Warnings wire.Words `json:"warningLines"`
 	} `json:"commandAnalysis"`
-	Decisions  words         `json:"allowedDecisions"`
-	AgentID    word          `json:"agentId"`
-	SessionKey word          `json:"sessionKey"`
-	RunID      word          `json:"runId"`
+	Decisions  wire.Words    `json:"allowedDecisions"`
+	AgentID    wire.Word     `json:"agentId"`
+	SessionKey wire.Word     `json:"sessionKey"`
+	RunID      wire.Word     `json:"runId"`
 	Scope      approvalScope `json:"scope"`
-	PluginID   word          `json:"pluginId"`
-	Tool       word          `json:"toolName"`
-	Title      word          `json:"title"`
-	About      word          `json:"description"`
-	Detail     word          `json:"detail"`
-	Severity   word          `json:"severity"`
+	PluginID   wire.Word     `json:"pluginId"`
+	Tool       wire.Word     `json:"toolName"`
+	Title      wire.Word     `json:"title"`
+	About      wire.Word     `json:"description"`
+	Detail     wire.Word     `json:"detail"`
+	Severity   wire.Word     `json:"severity"`
 }
 
 // approvalScope is what an approval affects: a payment or a message of a plugin, or the job and
 // command that allow-always covers.
 type approvalScope struct {
-	Kind       word `json:"kind"`
-	Amount     word `json:"amount"`
-	Currency   word `json:"currency"`
-	Target     word `json:"target"`
-	Automation word `json:"automation"`
-	Command    word `json:"command"`
+	Kind       wire.Word `json:"kind"`
+	Amount     wire.Word `json:"amount"`
+	Currency   wire.Word `json:"currency"`
+	Target     wire.Word `json:"target"`
+	Automation wire.Word `json:"automation"`
+	Command    wire.Word `json:"command"`
 }
 
 // text describes a scope on one line.
@@ -147,9 +139,9 @@ func (c *Client) approval(w wireApproval) (Approval, bool) {
 		return Approval{}, false
 	}
 	a := Approval{
-		ID: id, Kind: ExecApproval, Title: c.short(string(r.Title)), Command: c.secrets.multiline(string(r.Command)),
+		ID: id, Kind: ExecApproval, Title: c.short(string(r.Title)), Command: c.secrets.Lines(string(r.Command)),
 		Directory: c.short(string(r.Directory)), Host: c.short(string(first(r.Node, r.Host))), Executable: c.short(string(r.Executable)),
-		Detail: c.secrets.multiline(strings.TrimSpace(string(r.About + "\n\n" + r.Detail))), Scope: c.short(r.Scope.text()),
+		Detail: c.secrets.Lines(strings.TrimSpace(string(r.About + "\n\n" + r.Detail))), Scope: c.short(r.Scope.text()),
 		Source: c.short(string(first(r.PluginID, r.Tool))), Severity: c.short(string(r.Severity)), Risks: c.risks(r),
 		AgentID: c.short(string(r.AgentID)), SessionKey: keyOrEmpty(r.SessionKey), RunID: keyOrEmpty(r.RunID),
 		Digest: w.digest(), CreatedAt: c.ownTime(w.CreatedAt), ExpiresAt: c.ownTime(w.ExpiresAt),
@@ -176,7 +168,7 @@ func knownDecision(d string) bool { return d == "allow-once" || d == "allow-alwa
 // risks returns the runtime's warnings about a request, and one if cleaning changed the command.
 func (c *Client) risks(r approvalRequest) []string {
 	risks := []string{}
-	for _, w := range append(words{r.Warning}, r.Analysis.Warnings...) {
+	for _, w := range append(wire.Words{r.Warning}, r.Analysis.Warnings...) {
 		if text := c.short(string(w)); text != "" {
 			risks = append(risks, text)
 		}
@@ -186,7 +178,7 @@ func (c *Client) risks(r approvalRequest) []string {
 			risks = append(risks, c.short(string(k)))
 		}
 	}
-	if c.secrets.multiline(string(r.Command)) != plaintext.NFC(string(r.Command)) {
+	if c.secrets.Lines(string(r.Command)) != plaintext.NFC(string(r.Command)) {
 		risks = append(risks, "The command contains invisible characters or secrets that are not shown.")
 	}
 	return risks
@@ -203,17 +195,12 @@ func (w wireApproval) digest() string {
 }
 
 // ownTime converts a time of the gateway's clock to Wardroom's clock.
-func (c *Client) ownTime(n number) clock.Time {
-	t := n.time()
+func (c *Client) ownTime(n wire.Number) clock.Time {
+	t := n.Time()
 	if t.IsZero() {
 		return t
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.watching != nil {
-		return number(strconv.FormatInt(t.Add(-c.watching.ahead).UnixMilli(), 10)).time()
-	}
-	return t
+	return wire.Number(strconv.FormatInt(t.Add(-c.ClockAhead()).UnixMilli(), 10)).Time()
 }
 
 // Approvals returns the approvals that wait for a decision, of both kinds. It requires the scope
@@ -264,12 +251,12 @@ func (c *Client) ApprovalEnding(ctx context.Context, id string) (Ending, error) 
 	}{id}
 	var out struct {
 		Approval struct {
-			Status   word `json:"status"`
-			Reason   word `json:"reason"`
-			Decision word `json:"decision"`
+			Status   wire.Word `json:"status"`
+			Reason   wire.Word `json:"reason"`
+			Decision wire.Word `json:"decision"`
 			Resolver struct {
-				Kind word `json:"kind"`
-				ID   word `json:"id"`
+				Kind wire.Word `json:"kind"`
+				ID   wire.Word `json:"id"`
 			} `json:"resolver"`
 		} `json:"approval"`
 	}
@@ -290,14 +277,14 @@ func (c *Client) ApprovalEnding(ctx context.Context, id string) (Ending, error) 
 	case "pending", "allowed", "denied", "expired", "aborted", "lost":
 		return o, nil
 	}
-	return Ending{}, errUnreadable("approval.get")
+	return Ending{}, link.ErrUnreadable("approval.get")
 }
 
 // scopeClosed is whom the gateway (OpenClaw 2026.9.6) names as the resolver when the run of an approval was stopped.
 const scopeClosed = "approval-scope-closed"
 
 // askedEvent decodes an event about an approval or a question. It returns nil for other events.
-func (c *Client) askedEvent(e Event) *AskedOrAnswered {
+func (c *Client) askedEvent(e link.Event) *AskedOrAnswered {
 	switch e.Name {
 	case "exec.approval.requested", "plugin.approval.requested":
 		var w wireApproval
@@ -321,10 +308,10 @@ func (c *Client) askedEvent(e Event) *AskedOrAnswered {
 		return &AskedOrAnswered{ID: q.ID, Question: &q}
 	case "exec.approval.resolved", "plugin.approval.resolved", "question.resolved":
 		var p struct {
-			ID       word        `json:"id"`
-			Decision word        `json:"decision"`
-			By       word        `json:"resolvedBy"`
-			Status   word        `json:"status"`
+			ID       wire.Word   `json:"id"`
+			Decision wire.Word   `json:"decision"`
+			By       wire.Word   `json:"resolvedBy"`
+			Status   wire.Word   `json:"status"`
 			Answers  wireAnswers `json:"answers"`
 		}
 		if json.Unmarshal(e.Payload, &p) != nil || !validKey(string(p.ID)) {
@@ -342,17 +329,6 @@ func (c *Client) askedEvent(e Event) *AskedOrAnswered {
 			o.State = "allowed"
 		}
 		return &AskedOrAnswered{ID: string(p.ID), Ending: &o}
-	}
-	return nil
-}
-
-// requestFault returns the error for a rejected answer, or nil if e is about something else.
-func (c *Client) requestFault(e *wireError) error {
-	switch e.Details.Reason {
-	case "APPROVAL_ALREADY_RESOLVED", "QUESTION_ALREADY_TERMINAL":
-		return ErrAnswered
-	case "APPROVAL_NOT_FOUND", "QUESTION_NOT_FOUND":
-		return ErrNoRequest
 	}
 	return nil
 }

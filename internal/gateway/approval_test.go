@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // askedRecordings contains recorded events, responses and errors about approvals and questions.
@@ -29,7 +30,7 @@ type exchangeResponse = map[string]any
 func (r askedRecordings) content(t *testing.T, c *gateway.Client, name string) *gateway.AskedOrAnswered {
 	t.Helper()
 	e, ok := r.Events[name]
-	is := c.Content(gateway.Event{Name: e.Event, Payload: e.Payload}).Asked
+	is := c.Content(link.Event{Name: e.Event, Payload: e.Payload}).Asked
 	if !ok || is == nil {
 		t.Fatalf("%s: the event says nothing", name)
 	}
@@ -70,7 +71,7 @@ func TestApprovalDigest(t *testing.T) {
 	digest := func(old, changed string) *gateway.Approval {
 		e := r.Events["command"]
 		payload := strings.ReplaceAll(string(e.Payload), old, changed)
-		return c.Content(gateway.Event{Name: e.Event, Payload: json.RawMessage(payload)}).Asked.Approval
+		return c.Content(link.Event{Name: e.Event, Payload: json.RawMessage(payload)}).Asked.Approval
 	}
 	is := digest("", "")
 	for _, change := range [][2]string{{"e1.txt", "e2.txt"}, {"workspace-cto", "workspace-cpo"}, {`"agentId": "cto"`, `"agentId": "coo"`}, {"touch", "touch\u200b"}} {
@@ -103,13 +104,13 @@ func TestEndings(t *testing.T) {
 		}
 	}
 	e := r.Events["nobody answered"]
-	stopped := gateway.Event{Name: e.Event, Payload: json.RawMessage(strings.Replace(string(e.Payload), `"resolvedBy": null`, `"resolvedBy": "approval-scope-closed"`, 1))}
+	stopped := link.Event{Name: e.Event, Payload: json.RawMessage(strings.Replace(string(e.Payload), `"resolvedBy": null`, `"resolvedBy": "approval-scope-closed"`, 1))}
 	if is := c.Content(stopped).Asked; !cmp.Equal(*is.Ending, gateway.Ending{Decision: "deny"}) {
 		t.Errorf("after its run was stopped: %+v", is.Ending)
 	}
 	for _, payload := range []string{``, `null`, `7`, `{}`, `{"id":7}`, `{"id":""}`} {
 		for _, name := range []string{"exec.approval.requested", "exec.approval.resolved", "question.requested", "question.resolved", "plugin.approval.requested"} {
-			if is := c.Content(gateway.Event{Name: name, Payload: json.RawMessage(payload)}).Asked; is != nil {
+			if is := c.Content(link.Event{Name: name, Payload: json.RawMessage(payload)}).Asked; is != nil {
 				t.Errorf("%s %s is %+v", name, payload, is)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/fault"
 )
 
@@ -20,7 +21,7 @@ func TestNew(t *testing.T) {
 		"127.0.0.1:18789", "ftp://127.0.0.1", "ws://", "ws://:18789", "http://user:" + token + "@host",
 		"ws://host/?token=" + token, "ws://host/#" + token, "ws://[" + token, "://" + token,
 	} {
-		_, err := gateway.New(gateway.Options{URL: bad})
+		_, err := gateway.New(link.Options{URL: bad})
 		if err == nil {
 			t.Errorf("%q is accepted", bad)
 			continue
@@ -35,7 +36,7 @@ func TestNew(t *testing.T) {
 		"ws://gateway.test/openai": "ws://gateway.test/openai",
 		"":                         "",
 	} {
-		c, err := gateway.New(gateway.Options{URL: given})
+		c, err := gateway.New(link.Options{URL: given})
 		if err != nil {
 			t.Errorf("%q: %v", given, err)
 			continue
@@ -49,14 +50,14 @@ func TestNew(t *testing.T) {
 // Without a gateway, requests fail with the settings to change.
 func TestNotConfigured(t *testing.T) {
 	t.Parallel()
-	c := client(t, gateway.Options{})
-	if s := c.Status(); s.State != gateway.NotConfigured || !strings.Contains(s.LastError, "AGENTRT_GATEWAY_URL") {
+	c := client(t, link.Options{})
+	if s := c.Status(); s.State != link.NotConfigured || !strings.Contains(s.LastError, "AGENTRT_GATEWAY_URL") {
 		t.Errorf("status = %+v", s)
 	}
-	if _, err := c.Await(t.Context()); !errors.Is(err, gateway.ErrNotConfigured) {
+	if _, err := c.Await(t.Context()); !errors.Is(err, link.ErrNotConfigured) {
 		t.Errorf("Await: %v", err)
 	}
-	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrNotConfigured) {
+	if _, err := c.Agents(t.Context()); !errors.Is(err, link.ErrNotConfigured) {
 		t.Errorf("Agents: %v", err)
 	}
 }
@@ -64,7 +65,7 @@ func TestNotConfigured(t *testing.T) {
 // No list in the status may be null, because the API returns it unchanged.
 func TestStatusJSON(t *testing.T) {
 	t.Parallel()
-	c, err := gateway.New(gateway.Options{URL: "ws://gateway.test", Token: token})
+	c, err := gateway.New(link.Options{URL: "ws://gateway.test", Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestRestart(t *testing.T) {
 	for {
 		e := next(t, events)
 		names = append(names, e.Name)
-		if e.Name == gateway.EventConnected && (!e.Resync || e.Restarted != (e.BootID == "boot-2")) {
+		if e.Name == link.EventConnected && (!e.Resync || e.Restarted != (e.BootID == "boot-2")) {
 			t.Errorf("on %s: resync %t, restarted %t", e.BootID, e.Resync, e.Restarted)
 		}
 		if e.BootID == "boot-2" {
@@ -124,7 +125,7 @@ func TestRestart(t *testing.T) {
 	if got, want := strings.Join(names, " "), "connected shutdown disconnected connected"; got != want {
 		t.Errorf("events = %s, want %s", got, want)
 	}
-	if s := c.Status(); s.State != gateway.Connected || s.BootID != "boot-2" || s.Failures != 0 {
+	if s := c.Status(); s.State != link.Connected || s.BootID != "boot-2" || s.Failures != 0 {
 		t.Errorf("status = %+v", s)
 	}
 	log := g.logged()
@@ -149,7 +150,7 @@ func TestStoppedGateway(t *testing.T) {
 		p.close(1012, "service restart")
 	})
 	c := client(t, g.options())
-	until(t, c, "the farewell", func(s gateway.Status) bool { return strings.Contains(s.LastError, "was stopped") })
+	until(t, c, "the farewell", func(s link.Status) bool { return strings.Contains(s.LastError, "was stopped") })
 }
 
 // While the client retries, the state stays unreachable and since does not change, so
@@ -158,9 +159,9 @@ func TestNoFlapping(t *testing.T) {
 	t.Parallel()
 	g := replay(t, func(_ int, p *peer) { p.close(1000, "") })
 	c := client(t, g.options())
-	since := untilState(t, c, gateway.Unreachable).Since
-	s := until(t, c, "the tenth failure", func(s gateway.Status) bool {
-		if s.State != gateway.Unreachable || !s.Since.Equal(since.Time) {
+	since := untilState(t, c, link.Unreachable).Since
+	s := until(t, c, "the tenth failure", func(s link.Status) bool {
+		if s.State != link.Unreachable || !s.Since.Equal(since.Time) {
 			t.Fatalf("it flapped to %s since %s", s.State, s.Since)
 		}
 		return s.Failures >= 10
@@ -182,9 +183,9 @@ func TestAwaitWakes(t *testing.T) {
 		p.gone()
 	})
 	opt := g.options()
-	opt.Backoff = gateway.Backoff{Min: time.Hour, Max: time.Hour, Quick: time.Millisecond}
+	opt.Backoff = link.Backoff{Min: time.Hour, Max: time.Hour, Quick: time.Millisecond}
 	c := client(t, opt)
-	untilState(t, c, gateway.Unreachable)
+	untilState(t, c, link.Unreachable)
 	await(t, c)
 }
 
@@ -197,10 +198,10 @@ func TestAwaitEnds(t *testing.T) {
 		p.answer(p.expect("connect"), refused.Response)
 	})
 	c := client(t, g.options())
-	untilState(t, c, gateway.Unauthorized)
+	untilState(t, c, link.Unauthorized)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	if _, err := c.Await(ctx); !errors.Is(err, gateway.ErrUnauthorized) || !strings.Contains(err.Error(), "AGENTRT_GATEWAY_TOKEN") {
+	if _, err := c.Await(ctx); !errors.Is(err, link.ErrUnauthorized) || !strings.Contains(err.Error(), "AGENTRT_GATEWAY_TOKEN") {
 		t.Errorf("Await: %v", err)
 	}
 }
@@ -216,7 +217,7 @@ func TestSilence(t *testing.T) {
 	opt.Silence = 50 * time.Millisecond
 	c := client(t, opt)
 	await(t, c)
-	until(t, c, "noticing the silence", func(s gateway.Status) bool { return strings.Contains(s.LastError, "sent nothing for") })
+	until(t, c, "noticing the silence", func(s link.Status) bool { return strings.Contains(s.LastError, "sent nothing for") })
 	await(t, c)
 	if g.dials() < 2 {
 		t.Error("it did not connect again")
@@ -246,7 +247,7 @@ func TestPingsAreLife(t *testing.T) {
 	c := client(t, opt)
 	await(t, c)
 	<-pinged
-	if s := c.Status(); s.State != gateway.Connected || g.dials() != 1 {
+	if s := c.Status(); s.State != link.Connected || g.dials() != 1 {
 		t.Errorf("after the pings: %s (%s), %d connections", s.State, s.LastError, g.dials())
 	}
 }
@@ -274,7 +275,7 @@ func TestHugeFrame(t *testing.T) {
 	t.Run("beyond it", func(t *testing.T) {
 		g := replay(t, func(_ int, p *peer) { greet(p, 1<<20) })
 		c := client(t, g.options())
-		until(t, c, "refusing it", func(s gateway.Status) bool { return strings.Contains(s.LastError, "too large") })
+		until(t, c, "refusing it", func(s link.Status) bool { return strings.Contains(s.LastError, "too large") })
 	})
 }
 
@@ -350,7 +351,7 @@ func TestDropInFlight(t *testing.T) {
 	})
 	c := g.connected(t)
 	_, err := c.Agents(within(t))
-	if !errors.Is(err, gateway.ErrUnreachable) || !strings.Contains(err.Error(), "before the gateway answered") {
+	if !errors.Is(err, link.ErrUnreachable) || !strings.Contains(err.Error(), "before the gateway answered") {
 		t.Errorf("Agents: %v, want unreachable", err)
 	}
 }
@@ -366,12 +367,12 @@ func TestNoAnswer(t *testing.T) {
 	opt.Timeout = shortTimeout
 	c := client(t, opt)
 	await(t, c)
-	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {
+	if _, err := c.Agents(within(t)); !errors.Is(err, link.ErrTimeout) {
 		t.Errorf("Agents: %v, want a timeout", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := c.Agents(ctx); !errors.Is(err, gateway.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.Agents(ctx); !errors.Is(err, link.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Agents with a deadline: %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
@@ -393,12 +394,12 @@ func TestErrors(t *testing.T) {
 		says  string
 		after time.Duration
 	}{
-		"rate limit":     {gateway.ErrBusy, "rate limit exceeded", 59436 * time.Millisecond},
-		"restarting":     {gateway.ErrUnreachable, "restarting", time.Second},
-		"unknown method": {gateway.ErrRefused, "unknown method: nope.method", 0},
-		"missing scope":  {gateway.ErrMissingScope, "operator.read", 0},
-		"a leak":         {gateway.ErrRefused, "[token] is wrong", 0},
-		"no reason":      {gateway.ErrRefused, "no reason", 0},
+		"rate limit":     {link.ErrBusy, "rate limit exceeded", 59436 * time.Millisecond},
+		"restarting":     {link.ErrUnreachable, "restarting", time.Second},
+		"unknown method": {link.ErrRefused, "unknown method: nope.method", 0},
+		"missing scope":  {link.ErrMissingScope, "operator.read", 0},
+		"a leak":         {link.ErrRefused, "[token] is wrong", 0},
+		"no reason":      {link.ErrRefused, "no reason", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			response := any(errs[name])
@@ -481,9 +482,9 @@ func TestRestartIsFollowedClosely(t *testing.T) {
 		}
 	})
 	opt := g.options()
-	opt.Backoff = gateway.Backoff{Min: time.Hour, Max: time.Hour, Quick: time.Millisecond}
+	opt.Backoff = link.Backoff{Min: time.Hour, Max: time.Hour, Quick: time.Millisecond}
 	c := client(t, opt)
 	await(t, c)
 	close(leave)
-	until(t, c, "the new start", func(s gateway.Status) bool { return s.BootID == "boot-2" })
+	until(t, c, "the new start", func(s link.Status) bool { return s.BootID == "boot-2" })
 }

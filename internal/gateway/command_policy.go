@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 )
 
 // CommandPolicy says whether the agents of the runtime ask before they run a command.
@@ -18,9 +21,9 @@ func Asks(mode string) bool { return mode == "ask" || mode == "auto" }
 
 // execSettings are the settings tools.exec of the runtime or of an agent.
 type execSettings struct {
-	Mode     word `json:"mode"`
-	Security word `json:"security"` // with Ask, the older form of Mode
-	Ask      word `json:"ask"`
+	Mode     wire.Word `json:"mode"`
+	Security wire.Word `json:"security"` // with Ask, the older form of Mode
+	Ask      wire.Word `json:"ask"`
 }
 
 // mode returns the mode that the settings set, or an empty string if they set none.
@@ -61,7 +64,7 @@ func (c *Client) CommandPolicy(ctx context.Context) (CommandPolicy, error) {
 	}
 	var is configured
 	if json.Unmarshal(out.Config, &is) != nil {
-		return CommandPolicy{}, errUnreadable("config.get")
+		return CommandPolicy{}, link.ErrUnreadable("config.get")
 	}
 	p := CommandPolicy{Mode: is.Tools.Exec.mode(), Agents: map[string]string{}}
 	if p.Mode == "" {

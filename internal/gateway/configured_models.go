@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"wardroom/internal/gateway/wire"
 )
 
 // ConfiguredModels are the models that the gateway's configuration names for an agent. A name without
@@ -36,20 +38,20 @@ func (c *Client) ConfiguredModels(ctx context.Context) (map[string]ConfiguredMod
 	all := make(map[string]ConfiguredModels, len(list.Agents))
 	for _, a := range list.Agents {
 		primary, fallbacks := modelNames(a.Model)
-		var others words
+		var others wire.Words
 		for _, section := range []json.RawMessage{file.Parsed.Agents.Defaults, file.Parsed.Agents.Entries[a.ID]} {
 			others = append(others, modelsWithin(section, true)...)
 		}
 		slices.Sort(others)
-		all[a.ID] = ConfiguredModels{c.secrets.line(string(primary)), c.lines(fallbacks), c.lines(slices.Compact(others))}
+		all[a.ID] = ConfiguredModels{c.secrets.Line(string(primary)), c.lines(fallbacks), c.lines(slices.Compact(others))}
 	}
 	return all, nil
 }
 
-func (c *Client) lines(texts words) (lines []string) {
+func (c *Client) lines(texts wire.Words) (lines []string) {
 	for _, text := range texts {
 		if text != "" {
-			lines = append(lines, c.secrets.line(string(text)))
+			lines = append(lines, c.secrets.Line(string(text)))
 		}
 	}
 	return lines
@@ -57,7 +59,7 @@ func (c *Client) lines(texts words) (lines []string) {
 
 // modelsWithin returns the models in the members of an object whose names end in "model", at any
 // depth. At the top, it skips the member "model", which is the agent's own.
-func modelsWithin(raw json.RawMessage, top bool) (names words) {
+func modelsWithin(raw json.RawMessage, top bool) (names wire.Words) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return nil
@@ -76,10 +78,10 @@ func modelsWithin(raw json.RawMessage, top bool) (names words) {
 }
 
 // modelNames returns the names in a model setting, which is a string or an object.
-func modelNames(raw json.RawMessage) (primary word, fallbacks words) {
+func modelNames(raw json.RawMessage) (primary wire.Word, fallbacks wire.Words) {
 	var object struct {
-		Primary   word  `json:"primary"`
-		Fallbacks words `json:"fallbacks"`
+		Primary   wire.Word  `json:"primary"`
+		Fallbacks wire.Words `json:"fallbacks"`
 	}
 	if json.Unmarshal(raw, &object) == nil {
 		return object.Primary, object.Fallbacks

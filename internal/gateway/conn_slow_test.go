@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/fault"
 )
 
@@ -33,10 +33,10 @@ func TestSlow(t *testing.T) {
 	c := client(t, opt)
 	await(t, c)
 	_, err := c.Agents(within(t))
-	if f := fault.Of(err); !errors.Is(err, gateway.ErrTimeout) || f.Kind != fault.Timeout {
+	if f := fault.Of(err); !errors.Is(err, link.ErrTimeout) || f.Kind != fault.Timeout {
 		t.Errorf("Agents: %v", err)
 	}
-	s := untilState(t, c, gateway.Slow)
+	s := untilState(t, c, link.Slow)
 	if s.ConnectedAt == nil || !strings.Contains(s.LastError, "did not answer agents.list within 3s") {
 		t.Errorf("slow, the status is %+v", s)
 	}
@@ -44,7 +44,7 @@ func TestSlow(t *testing.T) {
 	if _, err := c.Agents(within(t)); err != nil {
 		t.Errorf("Agents: %v", err)
 	}
-	if s := c.Status(); s.State != gateway.Connected || s.LastError != "" || g.dials() != 1 {
+	if s := c.Status(); s.State != link.Connected || s.LastError != "" || g.dials() != 1 {
 		t.Errorf("answered, the status is %+v", s)
 	}
 }
@@ -63,12 +63,12 @@ func TestSlowHealsByItself(t *testing.T) {
 	opt.Timeout = shortTimeout
 	c := client(t, opt)
 	await(t, c)
-	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {
+	if _, err := c.Agents(within(t)); !errors.Is(err, link.ErrTimeout) {
 		t.Errorf("Agents: %v", err)
 	}
-	untilState(t, c, gateway.Slow)
+	untilState(t, c, link.Slow)
 	// The client returns to its previous state.
-	if untilState(t, c, gateway.MissingScopes); g.dials() != 1 {
+	if untilState(t, c, link.MissingScopes); g.dials() != 1 {
 		t.Error("it took another connection")
 	}
 	if n := strings.Count(g.logged(), "state=slow"); n != 1 {
@@ -120,7 +120,7 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 		select {
 		case err := <-stuck:
 			done = true
-			if !errors.Is(err, gateway.ErrTimeout) {
+			if !errors.Is(err, link.ErrTimeout) {
 				t.Errorf("History: %v", err)
 			}
 		case <-time.After(5 * time.Millisecond):
@@ -158,14 +158,14 @@ func TestLateAnswersDoNotHeal(t *testing.T) {
 	await(t, c)
 	events, stop := c.Events(10)
 	defer stop()
-	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {
+	if _, err := c.Agents(within(t)); !errors.Is(err, link.ErrTimeout) {
 		t.Errorf("Agents: %v", err)
 	}
-	untilState(t, c, gateway.Slow)
+	untilState(t, c, link.Slow)
 	close(late)
 	for next(t, events).Name != "tick" {
 	}
-	if s := c.Status(); s.State != gateway.Slow {
+	if s := c.Status(); s.State != link.Slow {
 		t.Errorf("after a late answer it is %s", s.State)
 	}
 	close(sent)
@@ -178,11 +178,11 @@ func TestSlowHandshake(t *testing.T) {
 	opt := g.options()
 	opt.Timeout = shortTimeout
 	c := client(t, opt)
-	s := untilState(t, c, gateway.Slow)
+	s := untilState(t, c, link.Slow)
 	if s.ConnectedAt != nil || !strings.Contains(s.LastError, "did not start the handshake within 3s") {
 		t.Errorf("the status is %+v", s)
 	}
-	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {
+	if _, err := c.Agents(within(t)); !errors.Is(err, link.ErrTimeout) {
 		t.Errorf("Agents: %v", err)
 	}
 }

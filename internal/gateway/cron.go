@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 )
@@ -109,7 +111,7 @@ func (c *Client) Jobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("list jobs: %w", ErrBusy.With("The list of jobs kept changing while Wardroom was reading it. Try again."))
+	return nil, fmt.Errorf("list jobs: %w", link.ErrBusy.With("The list of jobs kept changing while Wardroom was reading it. Try again."))
 }
 
 // pagesOfJobs reads the list of jobs once, page by page. Each page should start with the
@@ -121,8 +123,8 @@ func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error
 	for len(all) <= jobPage*jobPages {
 		var page struct {
 			Jobs       []json.RawMessage `json:"jobs"`
-			HasMore    flag              `json:"hasMore"`
-			NextOffset number            `json:"nextOffset"`
+			HasMore    wire.Flag         `json:"hasMore"`
+			NextOffset wire.Number       `json:"nextOffset"`
 		}
 		if err := c.call(ctx, "cron.list", p, &page); err != nil {
 			return nil, err
@@ -139,8 +141,8 @@ func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error
 				all = append(all, j)
 			}
 		}
-		next, ok := page.NextOffset.whole()
-		if !page.HasMore.is() || !ok || next-1 <= p.Offset || len(rows) == 0 {
+		next, ok := page.NextOffset.Whole()
+		if !page.HasMore.Is() || !ok || next-1 <= p.Offset || len(rows) == 0 {
 			break
 		}
 		p.Offset, last = next-1, jobIDOf(rows[len(rows)-1])
@@ -152,7 +154,7 @@ func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error
 // row has no id.
 func jobIDOf(row json.RawMessage) string {
 	var r struct {
-		ID word `json:"id"`
+		ID wire.Word `json:"id"`
 	}
 	if json.Unmarshal(row, &r) != nil {
 		return ""
@@ -310,11 +312,11 @@ func (c *Client) RunJob(ctx context.Context, id string) (runID, why string, err 
 		Mode string `json:"mode"`
 	}{id, "force"}
 	var out struct {
-		RunID  word `json:"runId"`
-		Reason word `json:"reason"`
+		RunID  wire.Word `json:"runId"`
+		Reason wire.Word `json:"reason"`
 	}
 	if err := c.once(ctx, "cron.run", p, &out); err != nil {
 		return "", "", fmt.Errorf("run job: %w", err)
 	}
-	return c.secrets.line(string(out.RunID)), c.secrets.line(string(out.Reason)), nil
+	return c.secrets.Line(string(out.RunID)), c.secrets.Line(string(out.Reason)), nil
 }

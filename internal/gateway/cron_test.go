@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 )
@@ -134,7 +135,7 @@ func TestJobsThatMove(t *testing.T) {
 		t.Errorf("%d jobs, %v, want %d", len(jobs), err, len(rows)-1)
 	}
 	c, _ = answering(t, "cron.list", slices.Concat(moved, moved, moved)...)
-	if jobs, err := c.Jobs(within(t), gateway.JobsWanted{}); !errors.Is(err, gateway.ErrBusy) {
+	if jobs, err := c.Jobs(within(t), gateway.JobsWanted{}); !errors.Is(err, link.ErrBusy) {
 		t.Errorf("a list that never stands still has %d jobs, %v", len(jobs), err)
 	}
 }
@@ -328,15 +329,15 @@ func TestJobRefusals(t *testing.T) {
 	}{
 		"no scope": {refusal("FORBIDDEN", "missing scope: operator.admin", map[string]any{
 			"details": map[string]any{"code": "MISSING_SCOPE", "missingScope": "operator.admin", "requiredScopes": []string{"operator.admin"}},
-		}), gateway.ErrMissingScope, "The request requires the operator.admin scope. Add it to AGENTRT_GATEWAY_SCOPES", 0},
+		}), link.ErrMissingScope, "The request requires the operator.admin scope. Add it to AGENTRT_GATEWAY_SCOPES", 0},
 		"no such job": {cronRecorded(t, "cron.get missing").Response, gateway.ErrNoJob, "", 0},
 		"changed": {refusal("INVALID_REQUEST", "cron job definition no longer matches the loaded version; review the latest version before retrying", map[string]any{
 			"details": map[string]any{"code": "CRON_JOB_CHANGED", "expectedConfigRevision": "a", "actualConfigRevision": "b"},
 		}), gateway.ErrJobChanged, "Reload the job", 0},
 		"too often": {refusal("UNAVAILABLE", "rate limit exceeded for cron.add; retry after 60s", map[string]any{
 			"retryable": true, "retryAfterMs": 59436, "details": map[string]any{"method": "cron.add", "limit": "30 per 60s"},
-		}), gateway.ErrBusy, "rate limit exceeded", 59436 * time.Millisecond},
-		"invalid": {cronRecorded(t, "cron.add bad expr").Response, gateway.ErrRefused, "Invalid value for minute: 99", 0},
+		}), link.ErrBusy, "rate limit exceeded", 59436 * time.Millisecond},
+		"invalid": {cronRecorded(t, "cron.add bad expr").Response, link.ErrRefused, "Invalid value for minute: 99", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, _ := answering(t, "cron.add", test.response)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 )
 
@@ -46,52 +48,52 @@ func turnOf(message string, limit time.Duration) payloadWire {
 // jobRow is a job as the gateway sends it. A field of an unexpected type is treated as
 // absent.
 type jobRow struct {
-	ID            word `json:"id"`
-	Name          word `json:"name"`
-	Description   word `json:"description"`
-	AgentID       word `json:"agentId"`
-	Effective     word `json:"effectiveAgentId"` // only in lists: the agent that runs a job without an agent of its own
-	Enabled       flag `json:"enabled"`
-	SessionTarget word `json:"sessionTarget"`
-	WakeMode      word `json:"wakeMode"`
-	Revision      word `json:"configRevision"`
+	ID            wire.Word `json:"id"`
+	Name          wire.Word `json:"name"`
+	Description   wire.Word `json:"description"`
+	AgentID       wire.Word `json:"agentId"`
+	Effective     wire.Word `json:"effectiveAgentId"` // only in lists: the agent that runs a job without an agent of its own
+	Enabled       wire.Flag `json:"enabled"`
+	SessionTarget wire.Word `json:"sessionTarget"`
+	WakeMode      wire.Word `json:"wakeMode"`
+	Revision      wire.Word `json:"configRevision"`
 	Schedule      struct {
-		Kind    word   `json:"kind"`
-		Expr    word   `json:"expr"`
-		Zone    word   `json:"tz"`
-		EveryMS number `json:"everyMs"`
-		At      word   `json:"at"`
-		Stagger number `json:"staggerMs"`
+		Kind    wire.Word   `json:"kind"`
+		Expr    wire.Word   `json:"expr"`
+		Zone    wire.Word   `json:"tz"`
+		EveryMS wire.Number `json:"everyMs"`
+		At      wire.Word   `json:"at"`
+		Stagger wire.Number `json:"staggerMs"`
 	} `json:"schedule"`
 	Trigger json.RawMessage `json:"trigger"`
 	Pacing  json.RawMessage `json:"pacing"`
 	Payload struct {
-		Kind    word   `json:"kind"`
-		Message word   `json:"message"`
-		Text    word   `json:"text"` // of a systemEvent
-		Limit   number `json:"timeoutSeconds"`
-		Model   word   `json:"model"`
+		Kind    wire.Word   `json:"kind"`
+		Message wire.Word   `json:"message"`
+		Text    wire.Word   `json:"text"` // of a systemEvent
+		Limit   wire.Number `json:"timeoutSeconds"`
+		Model   wire.Word   `json:"model"`
 	} `json:"payload"`
 	Delivery struct {
-		Mode word `json:"mode"`
+		Mode wire.Word `json:"mode"`
 	} `json:"delivery"`
 	State struct {
-		Next       number `json:"nextRunAtMs"`
-		Running    number `json:"runningAtMs"`
-		Last       number `json:"lastRunAtMs"`
-		LastStatus word   `json:"lastRunStatus"`
-		LastError  word   `json:"lastError"`
-		Errors     number `json:"consecutiveErrors"`
+		Next       wire.Number `json:"nextRunAtMs"`
+		Running    wire.Number `json:"runningAtMs"`
+		Last       wire.Number `json:"lastRunAtMs"`
+		LastStatus wire.Word   `json:"lastRunStatus"`
+		LastError  wire.Word   `json:"lastError"`
+		Errors     wire.Number `json:"consecutiveErrors"`
 	} `json:"state"`
-	CreatedAt number `json:"createdAtMs"`
-	UpdatedAt number `json:"updatedAtMs"`
+	CreatedAt wire.Number `json:"createdAtMs"`
+	UpdatedAt wire.Number `json:"updatedAtMs"`
 }
 
 // oneJob reads a job from the response to the given method.
 func (c *Client) oneJob(raw json.RawMessage, method string) (Job, error) {
 	j, ok := c.readJob(raw)
 	if !ok {
-		return Job{}, errUnreadable(method)
+		return Job{}, link.ErrUnreadable(method)
 	}
 	return j, nil
 }
@@ -102,31 +104,31 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.ID)) {
 		return Job{}, false
 	}
-	clean := func(w word) string { return c.short(string(w)) }
-	text, _ := c.secrets.text(string(first(r.Payload.Message, r.Payload.Text)), jobMessage)
-	description, _ := c.secrets.text(string(r.Description), jobDescription)
+	clean := func(w wire.Word) string { return c.short(string(w)) }
+	text, _ := c.secrets.Text(string(first(r.Payload.Message, r.Payload.Text)), jobMessage)
+	description, _ := c.secrets.Text(string(r.Description), jobDescription)
 	return Job{
 		ID: string(r.ID), Name: clean(r.Name), Description: description, AgentID: clean(first(r.AgentID, r.Effective)),
-		Enabled: r.Enabled != no, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode), Revision: clean(r.Revision),
+		Enabled: r.Enabled != wire.No, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode), Revision: clean(r.Revision),
 		Schedule: JobSchedule{
 			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: plausibleTime(clean(r.Schedule.At)),
-			EveryMS: r.Schedule.EveryMS.count(), StaggerMS: r.stagger(),
+			EveryMS: r.Schedule.EveryMS.Count(), StaggerMS: r.stagger(),
 		},
 		Conditional: present(r.Trigger) || present(r.Pacing),
-		Payload:     JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.span(time.Second), Model: clean(r.Payload.Model)},
+		Payload:     JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.Span(time.Second), Model: clean(r.Payload.Model)},
 		Delivery:    JobDelivery{Mode: clean(r.Delivery.Mode)},
 		State: JobState{
-			NextRunAt: r.State.Next.timeOrNil(), RunningAt: r.State.Running.timeOrNil(), LastRunAt: r.State.Last.timeOrNil(),
-			LastStatus: clean(r.State.LastStatus), LastError: clean(r.State.LastError), Errors: r.State.Errors.count(),
+			NextRunAt: r.State.Next.TimeOrNil(), RunningAt: r.State.Running.TimeOrNil(), LastRunAt: r.State.Last.TimeOrNil(),
+			LastStatus: clean(r.State.LastStatus), LastError: clean(r.State.LastError), Errors: r.State.Errors.Count(),
 		},
-		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
 	}, true
 }
 
 // plausibleTime returns a text, or "" if it is a time that number.time would not return either.
 func plausibleTime(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
-	if err == nil && number(strconv.FormatInt(at.UnixMilli(), 10)).time().IsZero() {
+	if err == nil && wire.Number(strconv.FormatInt(at.UnixMilli(), 10)).Time().IsZero() {
 		return ""
 	}
 	return text
@@ -146,7 +148,7 @@ func (r *jobRow) stagger() int64 {
 	if r.Schedule.Kind != "cron" {
 		return 0
 	}
-	if ms, ok := r.Schedule.Stagger.whole(); ok && ms >= 0 {
+	if ms, ok := r.Schedule.Stagger.Whole(); ok && ms >= 0 {
 		return ms
 	}
 	fields := strings.Fields(string(r.Schedule.Expr))
@@ -199,7 +201,7 @@ func (c *Client) JobRuns(ctx context.Context, want JobRunsWanted) (runs []JobRun
 	}
 	var out struct {
 		Entries []json.RawMessage `json:"entries"`
-		HasMore flag              `json:"hasMore"`
+		HasMore wire.Flag         `json:"hasMore"`
 	}
 	if err := c.call(ctx, "cron.runs", p, &out); err != nil {
 		return nil, false, fmt.Errorf("list runs of jobs: %w", err)
@@ -209,36 +211,36 @@ func (c *Client) JobRuns(ctx context.Context, want JobRunsWanted) (runs []JobRun
 			runs = append(runs, r)
 		}
 	}
-	return runs, out.HasMore.is(), nil
+	return runs, out.HasMore.Is(), nil
 }
 
 func (c *Client) readJobRun(raw json.RawMessage) (JobRun, bool) {
 	var r struct {
-		JobID      word   `json:"jobId"`
-		JobName    word   `json:"jobName"`
-		RunID      word   `json:"runId"`
-		SessionKey word   `json:"sessionKey"`
-		Action     word   `json:"action"`
-		Status     word   `json:"status"`
-		Error      word   `json:"error"`
-		Summary    word   `json:"summary"`
-		Completion word   `json:"completionStatus"` // with a required delivery; status is without
-		RanAt      number `json:"runAtMs"`
-		Took       number `json:"durationMs"`
-		At         number `json:"ts"`
+		JobID      wire.Word   `json:"jobId"`
+		JobName    wire.Word   `json:"jobName"`
+		RunID      wire.Word   `json:"runId"`
+		SessionKey wire.Word   `json:"sessionKey"`
+		Action     wire.Word   `json:"action"`
+		Status     wire.Word   `json:"status"`
+		Error      wire.Word   `json:"error"`
+		Summary    wire.Word   `json:"summary"`
+		Completion wire.Word   `json:"completionStatus"` // with a required delivery; status is without
+		RanAt      wire.Number `json:"runAtMs"`
+		Took       wire.Number `json:"durationMs"`
+		At         wire.Number `json:"ts"`
 		Usage      struct {
-			Total number `json:"total_tokens"`
+			Total wire.Number `json:"total_tokens"`
 		} `json:"usage"`
 	}
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.JobID)) || r.Action != "finished" {
 		return JobRun{}, false
 	}
-	clean := func(w word) string { return c.short(string(w)) }
+	clean := func(w wire.Word) string { return c.short(string(w)) }
 	run := JobRun{
 		JobID: string(r.JobID), JobName: clean(r.JobName), RunID: clean(r.RunID), SessionKey: clean(r.SessionKey), Status: clean(r.Status),
-		Error: clean(r.Error), Summary: clean(r.Summary), RanAt: r.RanAt.time(), EndedAt: r.At.time(),
+		Error: clean(r.Error), Summary: clean(r.Summary), RanAt: r.RanAt.Time(), EndedAt: r.At.Time(),
 	}
-	took := min(r.Took.span(time.Millisecond), longestRun)
+	took := min(r.Took.Span(time.Millisecond), longestRun)
 	switch {
 	case run.RanAt.IsZero() && run.EndedAt.IsZero():
 		return JobRun{}, false // it cannot be told from others
@@ -248,7 +250,7 @@ func (c *Client) readJobRun(raw json.RawMessage) (JobRun, bool) {
 		run.EndedAt = clock.At(run.RanAt.Add(took))
 	}
 	undelivered := run.Status == "ok" && r.Completion == "failed"
-	if undelivered && run.Error != "" && r.Usage.Total.count() == 0 {
+	if undelivered && run.Error != "" && r.Usage.Total.Count() == 0 {
 		run.Status = "error" // no model has answered
 	}
 	run.Undelivered = undelivered && run.Status == "ok"

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/fault"
 )
 
@@ -123,7 +124,7 @@ func paired(t *testing.T, seen func(n int, p introduced), steps ...string) *repl
 	})
 }
 
-func (g *replayer) asDevice() gateway.Options {
+func (g *replayer) asDevice() link.Options {
 	opt := g.options()
 	opt.DeviceKey = ours()
 	opt.Backoff.Pairing = 2 * time.Millisecond
@@ -170,18 +171,18 @@ func TestPairing(t *testing.T) {
 		p.gone()
 	})
 	c := client(t, g.asDevice())
-	s := untilState(t, c, gateway.Unpaired)
+	s := untilState(t, c, link.Unpaired)
 	const command = "openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d"
 	if s.Pairing == nil || s.Pairing.Command != command || s.Pairing.RequestID != command[25:] ||
 		strings.Join(s.Pairing.Scopes, " ") != "operator.read operator.write" || !strings.Contains(s.LastError, command) || s.DeviceID == "" {
 		t.Errorf("unpaired, the status is %+v, pairing %+v", s, s.Pairing)
 	}
-	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrUnpaired) || !strings.Contains(fault.Of(err).Detail, command) {
+	if _, err := c.Agents(within(t)); !errors.Is(err, link.ErrUnpaired) || !strings.Contains(fault.Of(err).Detail, command) {
 		t.Errorf("Agents: %v", err)
 	}
 	close(approve)
-	s = until(t, c, "the second connection", func(s gateway.Status) bool {
-		return s.State == gateway.Connected && s.Auth == "device_token"
+	s = until(t, c, "the second connection", func(s link.Status) bool {
+		return s.State == link.Connected && s.Auth == "device_token"
 	})
 	if s.Pairing != nil || len(s.MissingScopes) != 0 {
 		t.Errorf("paired, the status is %+v", s)
@@ -223,7 +224,7 @@ func TestRefusedDeviceTokenFallsBack(t *testing.T) {
 			g := paired(t, func(_ int, p introduced) { used <- p }, refused, stepApproved)
 			opt := g.asDevice()
 			opt.DeviceToken = given
-			opt.Backoff = gateway.Backoff{Min: time.Hour, Max: time.Hour, Quick: time.Millisecond}
+			opt.Backoff = link.Backoff{Min: time.Hour, Max: time.Hour, Quick: time.Millisecond}
 			await(t, client(t, opt))
 			if first, second := <-used, <-used; first.Auth.DeviceToken != given || second.Auth.Token != token || second.Auth.DeviceToken != "" {
 				t.Errorf("it showed %+v, then %+v", first.Auth, second.Auth)
@@ -238,7 +239,7 @@ func TestRefusedDeviceTokenFallsBack(t *testing.T) {
 		opt := g.asDevice()
 		opt.Token, opt.DeviceToken = "", given
 		c := client(t, opt)
-		if s := untilState(t, c, gateway.Unauthorized); !strings.Contains(s.LastError, "AGENTRT_DEVICE_TOKEN") {
+		if s := untilState(t, c, link.Unauthorized); !strings.Contains(s.LastError, "AGENTRT_DEVICE_TOKEN") {
 			t.Errorf("it says %q", s.LastError)
 		}
 	})
@@ -250,7 +251,7 @@ func TestIssuedTokenIsReplaced(t *testing.T) {
 	used := make(chan introduced, 10)
 	g := paired(t, func(_ int, p introduced) { used <- p }, stepApproved, stepRotated, stepUpgraded, stepByDevice, stepByDevice)
 	c := client(t, g.asDevice())
-	until(t, c, "the fifth connection", func(s gateway.Status) bool { return s.State == gateway.Connected && g.dials() == 5 })
+	until(t, c, "the fifth connection", func(s link.Status) bool { return s.State == link.Connected && g.dials() == 5 })
 	all := recorded[map[string]pairingStep](t, "pairing.json")
 	want := []string{token, all[stepApproved].issued(t), token, all[stepUpgraded].issued(t), all[stepByDevice].issued(t)}
 	for i, w := range want {
@@ -266,7 +267,7 @@ func TestScopeUpgrade(t *testing.T) {
 	g := paired(t, func(int, introduced) {}, stepUpgrade)
 	opt := g.asDevice()
 	opt.Scopes = []string{"operator.admin", "operator.read", "operator.write"}
-	s := untilState(t, client(t, opt), gateway.Unpaired)
+	s := untilState(t, client(t, opt), link.Unpaired)
 	if p := s.Pairing; p == nil || p.Command != "openclaw devices approve abbfd6b6-16e1-40cb-bf5d-2133545256eb" ||
 		strings.Join(p.Scopes, " ") != "operator.admin operator.read operator.write" || strings.Join(p.ApprovedScopes, " ") != "operator.read operator.write" {
 		t.Errorf("pairing = %+v", p)
@@ -288,7 +289,7 @@ func TestHostileRequestIDs(t *testing.T) {
 			r := p.expect("connect")
 			p.answer(r, with(t, all[stepUnpaired].Response, "error.details.requestId", id))
 		})
-		s := untilState(t, client(t, g.asDevice()), gateway.Unpaired)
+		s := untilState(t, client(t, g.asDevice()), link.Unpaired)
 		if s.Pairing != nil || strings.Contains(s.LastError, "approve") && !strings.Contains(s.LastError, "not approved") || id != "" && strings.Contains(s.LastError, id) {
 			t.Errorf("%q: %q, %+v", id, s.LastError, s.Pairing)
 		}
@@ -299,7 +300,7 @@ func TestHostileRequestIDs(t *testing.T) {
 		p.expect("connect")
 		p.close(all[stepUnpaired].Close.Code, all[stepUnpaired].Close.Reason)
 	})
-	if s := untilState(t, client(t, g.asDevice()), gateway.Unpaired); s.Pairing == nil || s.Pairing.RequestID != "2f105041-bcf7-4e68-9f8e-4bedb19ad04d" {
+	if s := untilState(t, client(t, g.asDevice()), link.Unpaired); s.Pairing == nil || s.Pairing.RequestID != "2f105041-bcf7-4e68-9f8e-4bedb19ad04d" {
 		t.Errorf("from the close: %+v", s)
 	}
 }
@@ -315,8 +316,8 @@ func TestRateLimitIsRespected(t *testing.T) {
 			frame := with(t, refused, "error.details.code", "AUTH_RATE_LIMITED")
 			p.answer(p.expect("connect"), with(t, frame, path, 300_000))
 		})
-		s := until(t, client(t, g.options()), "the pause", func(s gateway.Status) bool { return s.RetryAt != nil })
-		if left := time.Until(s.RetryAt.Time); s.State != gateway.Unauthorized || left < 4*time.Minute || !strings.Contains(s.LastError, "5m0s") {
+		s := until(t, client(t, g.options()), "the pause", func(s link.Status) bool { return s.RetryAt != nil })
+		if left := time.Until(s.RetryAt.Time); s.State != link.Unauthorized || left < 4*time.Minute || !strings.Contains(s.LastError, "5m0s") {
 			t.Errorf("%s: %s, again in %s: %q", name, s.State, left, s.LastError)
 		}
 	}
@@ -359,7 +360,7 @@ func TestSecretsOfADevice(t *testing.T) {
 			})
 			opt := g.asDevice()
 			opt.DeviceToken = given
-			opt.Backoff = gateway.Backoff{Min: time.Millisecond, Max: time.Hour, Quick: time.Millisecond}
+			opt.Backoff = link.Backoff{Min: time.Millisecond, Max: time.Hour, Quick: time.Millisecond}
 			c := client(t, opt)
 			await(t, c)
 			said := &bytes.Buffer{}
@@ -368,7 +369,7 @@ func TestSecretsOfADevice(t *testing.T) {
 				_, err := c.Agents(within(t))
 				fmt.Fprintf(said, "%v %+v\n", err, fault.Of(err))
 			}
-			until(t, c, "the refusal", func(s gateway.Status) bool { return strings.Contains(s.LastError, "connect request") })
+			until(t, c, "the refusal", func(s link.Status) bool { return strings.Contains(s.LastError, "connect request") })
 			status, err := json.Marshal(c.Status())
 			if err != nil {
 				t.Fatal(err)
@@ -392,7 +393,7 @@ func url(s string) string { return strings.NewReplacer("+", "%2B", "/", "%2F", "
 // New rejects options that can never work.
 func TestNewRefusesHalfADevice(t *testing.T) {
 	t.Parallel()
-	for name, opt := range map[string]gateway.Options{
+	for name, opt := range map[string]link.Options{
 		"a token without a key": {URL: "ws://gateway.test", DeviceToken: "device-token-0123"},
 		"a short key":           {URL: "ws://gateway.test", DeviceKey: ours()[:32]},
 		"a pin without TLS":     {URL: "ws://gateway.test", Pins: [][32]byte{{1}}},

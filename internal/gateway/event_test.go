@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 func recordedEvents(t *testing.T) []json.RawMessage {
@@ -47,7 +47,7 @@ func TestEveryEvent(t *testing.T) {
 	events, stop := c.Events(len(frames) + 1)
 	defer stop()
 	close(subscribed)
-	if e := next(t, events); e.Name != gateway.EventConnected || !e.Resync || e.BootID != "boot-1" || e.At.IsZero() {
+	if e := next(t, events); e.Name != link.EventConnected || !e.Resync || e.BootID != "boot-1" || e.At.IsZero() {
 		t.Errorf("a late subscriber first hears %+v", e)
 	}
 	for i, f := range frames {
@@ -94,7 +94,7 @@ func TestEventGap(t *testing.T) {
 	var got []int64
 	for {
 		e := next(t, events)
-		if e.Name == gateway.EventGap {
+		if e.Name == link.EventGap {
 			if !e.Resync {
 				t.Error("the gap does not ask to resync")
 			}

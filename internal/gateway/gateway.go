@@ -1,149 +1,74 @@
-// Package gateway is a client for the agent runtime's gateway. It keeps a connection
-// open, reports the connection's status, sends questions to agents, and returns the
-// agents' answers.
-//
-// It speaks protocol 4 of OpenClaw's gateway (tested with 2026.9.6). It does not
-// depend on tasks, standups or the database.
+// Package gateway has the methods of the agent runtime's gateway: it reads and changes sessions, runs, scheduled jobs,
+// approvals and agents. It does not depend on tasks, standups or the database. Package link connects to the gateway.
 package gateway
 
 import (
-	"crypto/ed25519"
-	"crypto/x509"
-	"log/slog"
-	"net/http"
+	"context"
+	"errors"
+	"strings"
 	"time"
 
-	"wardroom/internal/platform/clock"
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/fault"
 )
 
-// Errors that gateway requests return. They are returned wrapped, with the cause of the
-// failure in the error's Detail.
+// Errors of requests about agents and runs.
 var (
-	// ErrNotConfigured is returned for every request if no gateway address is configured.
-	ErrNotConfigured = fault.New(fault.Unavailable, "gateway_not_configured", "No gateway is configured.")
-	// ErrUnreachable means that there is no connection, that the connection was lost
-	// before the answer arrived, or that the gateway is about to restart. The gateway may
-	// have carried out the request, so only requests with a run id are safe to repeat.
-	ErrUnreachable = fault.New(fault.Unavailable, "gateway_unreachable", "Wardroom could not reach the gateway.")
-	// ErrTimeout means that the gateway accepted the connection or the request but did
-	// not answer in time.
-	ErrTimeout = fault.New(fault.Timeout, "gateway_timeout", "The gateway did not answer in time.")
-	// ErrUnauthorized means that the gateway rejected Wardroom's token.
-	ErrUnauthorized = fault.New(fault.Unavailable, "gateway_unauthorized", "The gateway rejected Wardroom's credentials.")
-	// ErrUnpaired means that the gateway requires a paired device and Wardroom's device
-	// has not been approved.
-	ErrUnpaired = fault.New(fault.Unavailable, "gateway_unpaired", "The gateway has not approved Wardroom as a device.")
-	// ErrUntrusted means that the gateway's certificate was rejected. Wardroom sends
-	// nothing before the certificate is accepted.
-	ErrUntrusted = fault.New(fault.Unavailable, "gateway_untrusted", "The gateway's certificate is not trusted.")
-	// ErrMissingScope means that the connection lacks a scope that the request requires.
-	ErrMissingScope = fault.New(fault.Forbidden, "missing_scope", "The gateway has not granted a required scope.")
 	// ErrNoAgent means that neither the runtime nor any account has the agent.
 	ErrNoAgent = fault.New(fault.NotFound, "agent_not_found", "Agent not found.")
 	// ErrForeignRun means that another client started the run, so the gateway does not
 	// let Wardroom stop it.
 	ErrForeignRun = fault.New(fault.Conflict, "run_not_ours", "Only the client that started this run can stop it.")
-	// ErrBusy means that the gateway cannot accept the request at the moment.
-	ErrBusy = fault.New(fault.Unavailable, "gateway_busy", "The gateway is busy.")
-	// ErrRefused means that the gateway rejected the request, for example because the
-	// agent does not exist. Repeating the request does not help.
-	ErrRefused = fault.New(fault.Conflict, "gateway_refused", "The gateway rejected the request.")
 )
 
-// Options configures a Client. Fields that are zero take default values.
-type Options struct {
-	URL     string        // http, https, ws or wss; empty means that no gateway is configured
-	Token   string        // the gateway's shared token; never shown, logged or returned
-	Scopes  []string      // the scopes to request, such as operator.read
-	Timeout time.Duration // limit for one request, and for connecting; default 15 s
-
-	DeviceKey   ed25519.PrivateKey // private key of the paired device; nil without a device
-	DeviceToken string             // token of that device, tried before Token; never shown, logged or returned
-
-	Roots       *x509.CertPool // authorities that may sign the gateway's certificate; nil means the system's
-	Pins        [][32]byte     // SHA-256 of the trusted certificates (DER); when set, Roots is ignored
-	InsecureTLS bool           // accept any certificate
-
-	Version string       // Wardroom's version, sent to the gateway
-	Log     *slog.Logger // receives one line per change of state
-
-	HTTP      *http.Transport // transport for dialing, with its TLS settings; nil means a default one
-	Backoff   Backoff         // delays between connection attempts
-	Silence   time.Duration   // close a connection that receives no frame or ping for this long; default 75 s, because the gateway sends a tick every 30 s
-	UsageWait time.Duration   // how long Wait waits for the tokens and cost of a run that has ended; default 1 s
-	Now       func() time.Time
+// Client is a connection to one gateway with its methods. It is safe for concurrent use.
+type Client struct {
+	*link.Client
+	secrets   *wire.Secrets
+	runs      *runs
+	UsageWait time.Duration // how long Wait waits for the tokens and cost of a run that has ended; a second by default
 }
 
-// State is the state of the connection to the gateway.
-type State string
-
-// States of the connection. While Wardroom retries, the state still reflects the last
-// failure and does not return to Connecting.
-const (
-	NotConfigured State = "not_configured" // no address is set
-	Connecting    State = "connecting"     // the first attempt is in progress, or the first one with a new device
-	Connected     State = "connected"      // connected, with every requested scope granted
-	Unauthorized  State = "unauthorized"   // the gateway rejects the token
-	Unpaired      State = "unpaired"       // the gateway has not approved the device
-	Untrusted     State = "untrusted"      // the gateway's certificate is rejected
-	Slow          State = "slow"           // the gateway accepts connections or requests but does not answer in time
-	MissingScopes State = "missing_scopes" // connected, but some requested scopes were not granted
-	Unreachable   State = "unreachable"    // any other failure to connect
-)
-
-// Status is the status of the connection, which the dashboard and the API show. The
-// fields about the gateway itself (version, protocol, boot id, scopes, latency) come from
-// the last successful connection.
-type Status struct {
-	State          State       `json:"state" enum:"not_configured,connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"State of the connection to the gateway. While Wardroom retries, it stays the state of the last failure."`
-	Since          clock.Time  `json:"since" doc:"When this state began."`
-	LastError      string      `json:"error" doc:"What is wrong and how to fix it; empty when nothing is wrong."`
-	URL            string      `json:"url" doc:"Address of the gateway, without credentials; empty when none is configured."`
-	GatewayVersion string      `json:"version" doc:"Version of the gateway; empty until the first connection."`
-	Protocol       int         `json:"protocol" doc:"Protocol version of the last connection; 0 until the first one."`
-	BootID         string      `json:"boot_id" doc:"Id of the gateway's process; changes when the gateway restarts."`
-	ConnectedAt    *clock.Time `json:"connected_at" doc:"When the current connection was made; null while disconnected."`
-	LastSeenAt     *clock.Time `json:"last_seen_at" doc:"When the gateway last sent anything; null until the first connection."`
-	LatencyMS      *float64    `json:"latency_ms" doc:"Duration of the last round trip in milliseconds; null until the first one."`
-	Failures       int         `json:"failures" doc:"Failed connection attempts since the last connection."`
-	RetryAt        *clock.Time `json:"retry_at" doc:"When Wardroom tries to connect again; null while connected."`
-	ScopesAsked    []string    `json:"scopes_asked" nullable:"false" doc:"Scopes that Wardroom requests."`
-	ScopesGranted  []string    `json:"scopes_granted" nullable:"false" doc:"Scopes that the gateway granted."`
-	MissingScopes  []string    `json:"scopes_missing" nullable:"false" doc:"Requested scopes that the granted ones do not cover."`
-
-	Connections []Connection  `json:"connections" nullable:"false" doc:"Connections to the gateway: one, or two when operator.admin is requested, so that no run starts with that scope. Empty when no gateway is configured."`
-	Unavailable []Unavailable `json:"unavailable" nullable:"false" doc:"Features that do not work because this version of the gateway lacks a method."`
-
-	Auth        string       `json:"auth" enum:"none,token,device_token" doc:"Credential of the last connection attempt."`
-	DeviceID    string       `json:"device_id" doc:"Wardroom's device id, as the gateway lists it; empty without a key pair."`
-	Pairing     *Pairing     `json:"pairing" doc:"Pairing request to approve on the gateway's host; null unless the state is unpaired and the gateway named a request."`
-	Certificate *Certificate `json:"certificate" doc:"The certificate that Wardroom rejected; null unless the state is untrusted."`
+// New returns a client that does nothing until Run is called. It returns an error if the
+// options are invalid.
+func New(opt link.Options) (*Client, error) {
+	c, err := link.New(opt)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Client: c, secrets: c.Secrets(), runs: newRuns(), UsageWait: time.Second}, nil
 }
 
-// Pairing is a pairing request that a person must approve on the gateway's host.
-type Pairing struct {
-	RequestID      string   `json:"request_id" doc:"The gateway's id of the request: letters, digits and hyphens."`
-	Command        string   `json:"command" doc:"Command that approves the request, to run on the gateway's host."`
-	Scopes         []string `json:"scopes" nullable:"false" doc:"Scopes that the approval grants."`
-	ApprovedScopes []string `json:"scopes_approved" nullable:"false" doc:"Scopes that are already approved; empty for a new device."`
+// call sends a request and decodes the response into *out.
+func (c *Client) call(ctx context.Context, method string, params, out any) error {
+	return explained(c.Call(ctx, method, params, out))
 }
 
-// Certificate describes a certificate that the gateway presented. Except for the
-// fingerprint, its fields are claims that Wardroom has not verified.
-type Certificate struct {
-	Fingerprint string     `json:"fingerprint" doc:"SHA-256 of the certificate, as openssl prints it. Compare it on the gateway's host before you set AGENTRT_GATEWAY_TLS_PIN to it."`
-	Subject     string     `json:"subject" doc:"Subject of the certificate."`
-	ValidFrom   clock.Time `json:"valid_from" doc:"Start of the certificate's validity."`
-	ValidUntil  clock.Time `json:"valid_until" doc:"End of the certificate's validity."`
+// once is like call, for a request that changes something: see ErrUnsure.
+func (c *Client) once(ctx context.Context, method string, params, out any) error {
+	return explained(c.CallOnce(ctx, method, params, out))
 }
 
-// Agent is an agent in the gateway's list of agents.
-type Agent struct {
-	ID           string // such as "cto"
-	Name         string // as configured; may be empty
-	IdentityName string // the agent's own name for itself; may be empty
-	Emoji        string
-	Model        string // "provider/model"; empty when the gateway does not report it
-	Default      bool   // handles requests that name no agent
+// explained returns this package's error for a rejected request, otherwise err itself.
+func explained(err error) error {
+	r, ok := errors.AsType[*link.Refusal](err)
+	if !ok || errors.Is(err, link.ErrMissingScope) {
+		return err
+	}
+	switch e := r.Wire; {
+	case e.Details.Code == "CRON_JOB_NOT_FOUND":
+		return ErrNoJob.With("The job may have been removed. Reload the list of jobs.")
+	case e.Details.Code == "CRON_JOB_CHANGED":
+		return ErrJobChanged.With("Reload the job and make the change again.")
+	case strings.HasPrefix(e.Message, "config changed since last load"):
+		return ErrConfigChanged
+	case e.Details.Reason == "APPROVAL_ALREADY_RESOLVED", e.Details.Reason == "QUESTION_ALREADY_TERMINAL":
+		return ErrAnswered
+	case e.Details.Reason == "APPROVAL_NOT_FOUND", e.Details.Reason == "QUESTION_NOT_FOUND":
+		return ErrNoRequest
+	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized": // chat.abort rejects runs of other clients this way, without a code
+		return ErrForeignRun.With("Another client, or Wardroom over a previous connection, started this run. Stop it in the gateway's own dashboard. To stop such runs from Wardroom, pair Wardroom as a device or request the operator.admin scope.")
+	}
+	return err
 }

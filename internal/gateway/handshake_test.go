@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/fault"
 )
 
@@ -61,7 +62,7 @@ func TestHandshake(t *testing.T) {
 	}
 
 	s := c.Status()
-	if s.State != gateway.Connected || s.LastError != "" || s.GatewayVersion != "2026.9.6" || s.Protocol != 4 ||
+	if s.State != link.Connected || s.LastError != "" || s.GatewayVersion != "2026.9.6" || s.Protocol != 4 ||
 		s.BootID != "boot-1" || s.ConnectedAt == nil || s.RetryAt != nil || s.LatencyMS == nil || *s.LatencyMS <= 0 {
 		t.Errorf("status = %+v", s)
 	}
@@ -77,27 +78,27 @@ func TestHandshake(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		state gateway.State
+		state link.State
 		err   error
 		says  string
 	}{
-		"wrong token, no device":    {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
-		"wrong token, device":       {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
-		"no auth at all, no device": {gateway.Unpaired, gateway.ErrUnpaired, "gateway's host"},
-		"no auth, device":           {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
-		"bad protocol 1..3":         {gateway.Unreachable, gateway.ErrUnreachable, "protocol 4"},
-		"bad signature":             {gateway.Unauthorized, gateway.ErrUnauthorized, "could not verify the device's signature"},
-		"stale signedAt":            {gateway.Unauthorized, gateway.ErrUnauthorized, "clock"},
-		"wrong nonce":               {gateway.Unauthorized, gateway.ErrUnauthorized, "challenge of another connection"},
-		"wrong device id":           {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_DEVICE_ID"},
-		"unknown client id":         {gateway.Unreachable, gateway.ErrUnreachable, "/client/id"},
-		"bad role":                  {gateway.Unreachable, gateway.ErrUnreachable, "invalid role"},
-		"gateway starting":          {gateway.Unreachable, gateway.ErrUnreachable, "starting"},
-		"Origin header":             {gateway.Unreachable, gateway.ErrUnreachable, "proxy in between adds it"},
-		"unpaired device":           {gateway.Unpaired, gateway.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
-		"scope upgrade":             {gateway.Unpaired, gateway.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
-		"device token, more scopes": {gateway.MissingScopes, gateway.ErrMissingScope, "AGENTRT_GATEWAY_SCOPES"},
-		"bad device token":          {gateway.Unauthorized, gateway.ErrUnauthorized, "token"},
+		"wrong token, no device":    {link.Unauthorized, link.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
+		"wrong token, device":       {link.Unauthorized, link.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
+		"no auth at all, no device": {link.Unpaired, link.ErrUnpaired, "gateway's host"},
+		"no auth, device":           {link.Unauthorized, link.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
+		"bad protocol 1..3":         {link.Unreachable, link.ErrUnreachable, "protocol 4"},
+		"bad signature":             {link.Unauthorized, link.ErrUnauthorized, "could not verify the device's signature"},
+		"stale signedAt":            {link.Unauthorized, link.ErrUnauthorized, "clock"},
+		"wrong nonce":               {link.Unauthorized, link.ErrUnauthorized, "challenge of another connection"},
+		"wrong device id":           {link.Unauthorized, link.ErrUnauthorized, "AGENTRT_DEVICE_ID"},
+		"unknown client id":         {link.Unreachable, link.ErrUnreachable, "/client/id"},
+		"bad role":                  {link.Unreachable, link.ErrUnreachable, "invalid role"},
+		"gateway starting":          {link.Unreachable, link.ErrUnreachable, "starting"},
+		"Origin header":             {link.Unreachable, link.ErrUnreachable, "proxy in between adds it"},
+		"unpaired device":           {link.Unpaired, link.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
+		"scope upgrade":             {link.Unpaired, link.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
+		"device token, more scopes": {link.MissingScopes, link.ErrMissingScope, "AGENTRT_GATEWAY_SCOPES"},
+		"bad device token":          {link.Unauthorized, link.ErrUnauthorized, "token"},
 	}
 	all := recorded[handshakes](t, "handshake.json")
 	for name := range all.Refused {
@@ -144,7 +145,7 @@ func TestNoToken(t *testing.T) {
 	})
 	opt := g.options()
 	opt.Token = ""
-	if s := untilState(t, client(t, opt), gateway.Unauthorized); !strings.Contains(s.LastError, "none is set") {
+	if s := untilState(t, client(t, opt), link.Unauthorized); !strings.Contains(s.LastError, "none is set") {
 		t.Errorf("it says %q", s.LastError)
 	}
 }
@@ -156,21 +157,21 @@ func TestCloseBeforeHello(t *testing.T) {
 	for _, test := range []struct {
 		code   int
 		reason string
-		state  gateway.State
+		state  link.State
 		says   string
 	}{
-		{1008, "unauthorized: gateway token mismatch (provide gateway auth token)", gateway.Unauthorized, "AGENTRT_GATEWAY_TOKEN"},
-		{1008, "device identity required", gateway.Unpaired, "paired devices"},
-		{1008, "pairing required: device is not approved yet (requestId: 1)", gateway.Unpaired, "paired devices"},
-		{1008, "device signature expired", gateway.Unauthorized, "clock"},
-		{1008, "origin not allowed (open the Control UI)", gateway.Unreachable, "Origin header"},
-		{1008, "slow consumer", gateway.Unreachable, "slow consumer"},
-		{1012, "service restart", gateway.Unreachable, "restarting"},
-		{1002, "protocol mismatch", gateway.Unreachable, "protocol 4"},
-		{1013, "gateway starting", gateway.Unreachable, "restarting"},
-		{1009, "", gateway.Unreachable, "code 1009"},
-		{1000, "", gateway.Unreachable, "code 1000"},
-		{4001, "", gateway.Unreachable, "access settings"},
+		{1008, "unauthorized: gateway token mismatch (provide gateway auth token)", link.Unauthorized, "AGENTRT_GATEWAY_TOKEN"},
+		{1008, "device identity required", link.Unpaired, "paired devices"},
+		{1008, "pairing required: device is not approved yet (requestId: 1)", link.Unpaired, "paired devices"},
+		{1008, "device signature expired", link.Unauthorized, "clock"},
+		{1008, "origin not allowed (open the Control UI)", link.Unreachable, "Origin header"},
+		{1008, "slow consumer", link.Unreachable, "slow consumer"},
+		{1012, "service restart", link.Unreachable, "restarting"},
+		{1002, "protocol mismatch", link.Unreachable, "protocol 4"},
+		{1013, "gateway starting", link.Unreachable, "restarting"},
+		{1009, "", link.Unreachable, "code 1009"},
+		{1000, "", link.Unreachable, "code 1000"},
+		{4001, "", link.Unreachable, "access settings"},
 	} {
 		t.Run(fmt.Sprint(test.code, test.reason), func(t *testing.T) {
 			g := replay(t, func(_ int, p *peer) {
@@ -207,21 +208,21 @@ func TestNotAGateway(t *testing.T) {
 		url  func(t *testing.T) string
 		says string
 		via  *http.Transport
-		want gateway.State // default: unreachable
+		want link.State // default: unreachable
 	}{
 		"a web page":        {url: serve(html), says: "answered HTTP 200"},
 		"a redirect":        {url: serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login?"+token, http.StatusFound) }), says: "redirects"},
 		"a busy proxy":      {url: serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), says: "starting or stopping"},
-		"a certificate":     {url: serveTLS(html, "https"), says: "not trusted", want: gateway.Untrusted},
+		"a certificate":     {url: serveTLS(html, "https"), says: "not trusted", want: link.Untrusted},
 		"TLS without wss":   {url: serveTLS(html, "http"), says: "requires TLS. Use wss://"},
 		"wss without TLS":   {url: func(t *testing.T) string { return strings.Replace(serve(html)(t), "http", "wss", 1) }, says: "does not speak TLS"},
 		"nobody":            {url: unused, says: "correct AGENTRT_GATEWAY_URL. Change settings in Wardroom's environment or .env file, then restart it."},
 		"an unknown name":   {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "Could not resolve", via: failing(&net.DNSError{Err: "no such host", Name: "gateway.invalid"})},
 		"a broken network":  {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "network is down " + "[token]", via: failing(errors.New("network is down " + token))},
-		"no challenge":      {url: silent(), says: "did not start the handshake", want: gateway.Slow},
-		"no hello":          {url: silent(h.Challenge), says: "did not complete the handshake", want: gateway.Slow},
-		"a mute listener":   {url: mute, says: "accepted the connection but did not answer within", want: gateway.Slow},
-		"TLS to a mute one": {url: func(t *testing.T) string { return strings.Replace(mute(t), "ws", "wss", 1) }, says: "accepted the connection but did not answer within", want: gateway.Slow},
+		"no challenge":      {url: silent(), says: "did not start the handshake", want: link.Slow},
+		"no hello":          {url: silent(h.Challenge), says: "did not complete the handshake", want: link.Slow},
+		"a mute listener":   {url: mute, says: "accepted the connection but did not answer within", want: link.Slow},
+		"TLS to a mute one": {url: func(t *testing.T) string { return strings.Replace(mute(t), "ws", "wss", 1) }, says: "accepted the connection but did not answer within", want: link.Slow},
 		"a new protocol":    {url: greeting(with(t, h.Hello, "payload.protocol", 5)), says: "uses protocol 5"},
 		"another greeting":  {url: greeting(with(t, h.Hello, "payload.type", "hello-again")), says: "could not read the gateway's hello-ok"},
 		"a hanging up host": {url: hangUp, says: "closed the connection"},
@@ -231,12 +232,12 @@ func TestNotAGateway(t *testing.T) {
 			g.Server = &httptest.Server{URL: test.url(t)}
 			opt := g.options()
 			opt.HTTP = test.via
-			if test.want == gateway.Slow {
+			if test.want == link.Slow {
 				opt.Timeout = shortTimeout
 			}
 			c := client(t, opt)
 			if test.want == "" {
-				test.want = gateway.Unreachable
+				test.want = link.Unreachable
 			}
 			s := untilState(t, c, test.want)
 			if !strings.Contains(s.LastError, test.says) {
@@ -267,7 +268,7 @@ func TestTLS(t *testing.T) {
 
 	opt.HTTP = opt.HTTP.Clone()
 	opt.HTTP.TLSClientConfig.ServerName = "gateway.example.org"
-	s := untilState(t, client(t, opt), gateway.Untrusted)
+	s := untilState(t, client(t, opt), link.Untrusted)
 	if !strings.Contains(s.LastError, "not for this name") || !strings.Contains(s.LastError, "example.com") {
 		t.Errorf("it says %q", s.LastError)
 	}
@@ -354,7 +355,7 @@ func TestFewerScopes(t *testing.T) {
 	c := client(t, opt)
 	await(t, c)
 	s := c.Status()
-	if s.State != gateway.MissingScopes || !strings.Contains(s.LastError, "operator.admin") {
+	if s.State != link.MissingScopes || !strings.Contains(s.LastError, "operator.admin") {
 		t.Errorf("status = %s, %q", s.State, s.LastError)
 	}
 	// Write includes read, so only admin is missing.
@@ -368,7 +369,7 @@ func TestFewerScopes(t *testing.T) {
 	_, never := c.Stop(within(t), "agent:cto:main", "run-1")
 	for err, says := range map[error]string{asked: "did not grant", never: "Add it to AGENTRT_GATEWAY_SCOPES"} {
 		f := fault.Of(err)
-		if !errors.Is(err, gateway.ErrMissingScope) || !strings.Contains(f.Detail, says) || f.Kind != fault.Forbidden {
+		if !errors.Is(err, link.ErrMissingScope) || !strings.Contains(f.Detail, says) || f.Kind != fault.Forbidden {
 			t.Errorf("Stop: %v, want a missing scope that says %q", err, says)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 )
 
@@ -62,7 +64,7 @@ type historyParams struct {
 type history struct {
 	Messages      []json.RawMessage `json:"messages"` // oldest first
 	HasMore       bool              `json:"hasMore"`
-	NextOffset    number            `json:"nextOffset"`
+	NextOffset    wire.Number       `json:"nextOffset"`
 	PendingInputs json.RawMessage   `json:"pendingInputs"`
 	InFlightRun   json.RawMessage   `json:"inFlightRun"`
 	SessionInfo   struct {
@@ -75,7 +77,7 @@ type history struct {
 type row struct {
 	Role           string          `json:"role"`
 	Content        json.RawMessage `json:"content"` // a string, or parts of several types
-	Timestamp      number          `json:"timestamp"`
+	Timestamp      wire.Number     `json:"timestamp"`
 	IdempotencyKey string          `json:"idempotencyKey"`
 	Provider       string          `json:"provider"`
 	Model          string          `json:"model"`
@@ -85,10 +87,10 @@ type row struct {
 	ToolName       string          `json:"toolName"`
 	Provenance     json.RawMessage `json:"provenance"` // set for messages from another session or the gateway itself
 	Meta           struct {
-		ID             string `json:"id"`
-		RunID          string `json:"runId"`
-		IdempotencyKey string `json:"idempotencyKey"`
-		Reason         word   `json:"reason"` // why the row is incomplete
+		ID             string    `json:"id"`
+		RunID          string    `json:"runId"`
+		IdempotencyKey string    `json:"idempotencyKey"`
+		Reason         wire.Word `json:"reason"` // why the row is incomplete
 	} `json:"__openclaw"`
 }
 
@@ -108,7 +110,7 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 			newest = h
 		}
 		rows = slices.Concat(h.rows(), rows)
-		next, ok := h.NextOffset.whole()
+		next, ok := h.NextOffset.Whole()
 		if asked(rows, runID) || !h.HasMore || !ok || next <= offset {
 			break
 		}
@@ -118,7 +120,7 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 		return Trace{}, fmt.Errorf("find run %s: %w", runID, err)
 	}
 	t := trace(rows, newest, runID)
-	t.Answer, t.Resumed = c.cleaned(runID, t.Answer), c.secrets.line(t.Resumed)
+	t.Answer, t.Resumed = c.cleaned(runID, t.Answer), c.secrets.Line(t.Resumed)
 	return t, nil
 }
 
@@ -140,7 +142,7 @@ func (c *Client) history(ctx context.Context, p historyParams) (history, error) 
 	p.MaxChars = historyChars
 	var h history
 	err := c.call(ctx, "chat.history", p, &h)
-	if errors.Is(err, ErrRefused) && noSession(err) {
+	if errors.Is(err, link.ErrRefused) && noSession(err) {
 		return history{}, nil
 	}
 	return h, err
@@ -220,7 +222,7 @@ func trace(rows []row, newest history, runID string) Trace {
 		t.Answered, t.Answer.Outcome = true, Finished
 	}
 	if !t.Active && last != nil {
-		t.Answer.EndedAt = last.Timestamp.time().Time
+		t.Answer.EndedAt = last.Timestamp.Time().Time
 	}
 	t.Other = newest.other(runID)
 	if t.Asked && !t.Answered {
@@ -261,7 +263,7 @@ const resumption = "main-session-restart-recovery:"
 // continue an interrupted turn (OpenClaw 2026.9.6).
 func (r row) resumes() bool {
 	var p struct {
-		SourceTool word `json:"sourceTool"`
+		SourceTool wire.Word `json:"sourceTool"`
 	}
 	return json.Unmarshal(r.Provenance, &p) == nil && p.SourceTool == "main_session_restart_recovery"
 }
@@ -357,14 +359,14 @@ func (r row) text() string {
 func (c *Client) message(r row) Message {
 	s := c.secrets
 	m := Message{
-		ID:     s.line(r.Meta.ID),
-		RunID:  s.line(r.Meta.RunID),
-		Role:   s.line(r.Role),
-		Text:   s.multiline(r.text()),
-		Tool:   s.line(r.ToolName),
-		Reason: s.line(r.StopReason),
-		Usage:  s.usage(r.usage()),
-		At:     r.Timestamp.time(),
+		ID:     s.Line(r.Meta.ID),
+		RunID:  s.Line(r.Meta.RunID),
+		Role:   s.Line(r.Role),
+		Text:   s.Lines(r.text()),
+		Tool:   s.Line(r.ToolName),
+		Reason: s.Line(r.StopReason),
+		Usage:  cleanUsage(s, r.usage()),
+		At:     r.Timestamp.Time(),
 	}
 	if r.toAgent() {
 		m.Role = "user"

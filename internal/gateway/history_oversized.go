@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 )
 
 // chat.history omits the text and the run id of rows larger than 128 KiB (OpenClaw
@@ -31,7 +34,7 @@ func (c *Client) fetchLarge(ctx context.Context, sessionKey string, rows []row, 
 		}
 		fetched++
 		whole, ok, err := c.fetchRow(ctx, sessionKey, rows[i].Meta.ID)
-		if errors.Is(err, ErrRefused) || errors.Is(err, ErrMissingScope) {
+		if errors.Is(err, link.ErrRefused) || errors.Is(err, link.ErrMissingScope) {
 			return nil
 		}
 		if err != nil {
@@ -53,13 +56,13 @@ func (c *Client) fetchRow(ctx context.Context, sessionKey, id string) (row, bool
 		MaxChars   int    `json:"maxChars"`
 	}{sessionKey, id, historyChars}
 	var out struct {
-		OK      flag            `json:"ok"`
+		OK      wire.Flag       `json:"ok"`
 		Message json.RawMessage `json:"message"`
 	}
 	if err := c.call(ctx, "chat.message.get", params, &out); err != nil {
 		return row{}, false, err
 	}
 	var r row
-	found := out.OK.is() && json.Unmarshal(out.Message, &r) == nil
+	found := out.OK.Is() && json.Unmarshal(out.Message, &r) == nil
 	return r, found, nil
 }

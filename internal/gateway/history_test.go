@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // found returns the result of Find for one page of history.
@@ -184,7 +185,7 @@ func TestFindNoSession(t *testing.T) {
 		if missing && (err != nil || got != gateway.Trace{Answer: gateway.Answer{RunID: "q-1"}}) {
 			t.Errorf("%s: %+v, %v", message, got, err)
 		}
-		if !missing && !errors.Is(err, gateway.ErrRefused) {
+		if !missing && !errors.Is(err, link.ErrRefused) {
 			t.Errorf("%s: %v", message, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 )
 
@@ -33,14 +34,14 @@ func (c *Client) Logins(ctx context.Context, agentID string) ([]Login, error) {
 	list := make([]Login, 0, len(out.Providers))
 	for _, raw := range out.Providers {
 		var p struct {
-			Provider word `json:"provider"`
-			Name     word `json:"displayName"`
-			Status   word `json:"status"`
+			Provider wire.Word `json:"provider"`
+			Name     wire.Word `json:"displayName"`
+			Status   wire.Word `json:"status"`
 			Expiry   struct {
-				At number `json:"at"`
+				At wire.Number `json:"at"`
 			} `json:"expiry"`
 			Profiles []struct {
-				Type word `json:"type"`
+				Type wire.Word `json:"type"`
 			} `json:"profiles"`
 		}
 		if json.Unmarshal(raw, &p) != nil || p.Provider == "" {
@@ -48,7 +49,7 @@ func (c *Client) Logins(ctx context.Context, agentID string) ([]Login, error) {
 		}
 		l := Login{
 			Provider: c.short(string(p.Provider)), Name: c.short(string(first(p.Name, p.Provider))), State: c.short(string(p.Status)),
-			EndsAt: p.Expiry.At.timeOrNil(),
+			EndsAt: p.Expiry.At.TimeOrNil(),
 		}
 		for _, profile := range p.Profiles {
 			if profile.Type == "oauth" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 )
 
@@ -63,9 +64,9 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 		}
 		return TurnPage{}, fmt.Errorf("read messages: %w", err)
 	}
-	page := TurnPage{SessionID: c.secrets.line(string(h.SessionID)), Total: h.TotalMessages.count()}
-	next := h.NextOffset.count()
-	if !h.HasMore.is() || next <= p.Offset {
+	page := TurnPage{SessionID: c.secrets.Line(string(h.SessionID)), Total: h.TotalMessages.Count()}
+	next := h.NextOffset.Count()
+	if !h.HasMore.Is() || next <= p.Offset {
 		next = 0
 	}
 	rows := make([]turnRow, 0, len(h.Messages))
@@ -77,12 +78,12 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 	}
 	// Results whose calls are on the older page belong there.
 	if keep := leading(rows); next > 0 && page.Total > 0 && keep > 0 && keep < len(rows) {
-		if seq := rows[keep].Meta.Seq.count(); seq > 0 && page.Total-seq+1 > p.Offset {
+		if seq := rows[keep].Meta.Seq.Count(); seq > 0 && page.Total-seq+1 > p.Offset {
 			rows, next = rows[keep:], page.Total-seq+1
 		}
 	}
 	for _, r := range rows {
-		page.Seqs = append(page.Seqs, r.Meta.Seq.count())
+		page.Seqs = append(page.Seqs, r.Meta.Seq.Count())
 	}
 	page.Older, page.Turns = next, c.fold(rows)
 	if offset <= 0 {
@@ -117,35 +118,35 @@ func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, 
 }
 
 type turnHistory struct {
-	SessionID     word              `json:"sessionId"`
+	SessionID     wire.Word         `json:"sessionId"`
 	Messages      []json.RawMessage `json:"messages"` // oldest first
-	HasMore       flag              `json:"hasMore"`
-	NextOffset    number            `json:"nextOffset"`
-	TotalMessages number            `json:"totalMessages"`
+	HasMore       wire.Flag         `json:"hasMore"`
+	NextOffset    wire.Number       `json:"nextOffset"`
+	TotalMessages wire.Number       `json:"totalMessages"`
 	PendingInputs pendingInputs     `json:"pendingInputs"`
 }
 
 // turnRow is a message as the gateway sends it. A field of an unexpected type is treated
 // as absent.
 type turnRow struct {
-	Role         word            `json:"role"`
+	Role         wire.Word       `json:"role"`
 	Content      json.RawMessage `json:"content"` // a string, or parts of several types
-	Timestamp    number          `json:"timestamp"`
-	Provider     word            `json:"provider"`
-	Model        word            `json:"model"`
+	Timestamp    wire.Number     `json:"timestamp"`
+	Provider     wire.Word       `json:"provider"`
+	Model        wire.Word       `json:"model"`
 	Usage        json.RawMessage `json:"usage"`
-	StopReason   word            `json:"stopReason"`
-	ErrorMessage word            `json:"errorMessage"`
-	ToolCallID   word            `json:"toolCallId"`
-	ToolName     word            `json:"toolName"`
-	IsError      flag            `json:"isError"`
-	Key          word            `json:"idempotencyKey"` // of a message to the agent: its run ID, followed by ":user"
+	StopReason   wire.Word       `json:"stopReason"`
+	ErrorMessage wire.Word       `json:"errorMessage"`
+	ToolCallID   wire.Word       `json:"toolCallId"`
+	ToolName     wire.Word       `json:"toolName"`
+	IsError      wire.Flag       `json:"isError"`
+	Key          wire.Word       `json:"idempotencyKey"` // of a message to the agent: its run ID, followed by ":user"
 	Provenance   json.RawMessage `json:"provenance"`     // set for messages from another session or the gateway itself
 	Meta         struct {
-		ID    word   `json:"id"`
-		RunID word   `json:"runId"`
-		Key   word   `json:"idempotencyKey"`
-		Seq   number `json:"seq"`
+		ID    wire.Word   `json:"id"`
+		RunID wire.Word   `json:"runId"`
+		Key   wire.Word   `json:"idempotencyKey"`
+		Seq   wire.Number `json:"seq"`
 	} `json:"__openclaw"`
 }
 
@@ -162,9 +163,9 @@ func leading(rows []turnRow) int {
 
 func (c *Client) turn(r turnRow, list []part) Turn {
 	t := Turn{
-		ID: c.short(string(r.Meta.ID)), Seq: r.Meta.Seq.count(), Role: c.short(string(r.Role)), RunID: c.short(string(r.Meta.RunID)),
-		At: r.Timestamp.time(), Reason: c.short(string(r.StopReason)), Failed: r.StopReason == "error" || r.StopReason == "aborted",
-		Blocks: []Block{}, Usage: c.secrets.usage(r.usage()),
+		ID: c.short(string(r.Meta.ID)), Seq: r.Meta.Seq.Count(), Role: c.short(string(r.Role)), RunID: c.short(string(r.Meta.RunID)),
+		At: r.Timestamp.Time(), Reason: c.short(string(r.StopReason)), Failed: r.StopReason == "error" || r.StopReason == "aborted",
+		Blocks: []Block{}, Usage: cleanUsage(c.secrets, r.usage()),
 	}
 	if id, ok := strings.CutSuffix(string(first(r.Meta.Key, r.Key)), ":user"); ok {
 		t.SentAs = c.short(id)
@@ -172,10 +173,10 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 	if len(r.Provenance) > 0 && string(r.Provenance) != "null" {
 		t.Role = "user" // see row.toAgent
 		var p struct {
-			Kind word `json:"kind"`
-			Tool word `json:"sourceTool"`
-			Job  word `json:"jobId"`
-			From word `json:"sourceSessionKey"`
+			Kind wire.Word `json:"kind"`
+			Tool wire.Word `json:"sourceTool"`
+			Job  wire.Word `json:"jobId"`
+			From wire.Word `json:"sourceSessionKey"`
 		}
 		if json.Unmarshal(r.Provenance, &p) == nil {
 			t.Origin, t.JobID = c.short(string(first(p.Tool, p.Kind))), c.short(string(p.Job))
@@ -210,6 +211,6 @@ func (r turnRow) usage() *Usage {
 // short returns a text on a single line. Secrets are redacted, and a long text is
 // truncated.
 func (c *Client) short(text string) string {
-	text, _ = c.secrets.text(text, turnChars)
-	return c.secrets.line(text)
+	text, _ = c.secrets.Text(text, turnChars)
+	return c.secrets.Line(text)
 }

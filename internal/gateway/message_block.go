@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 )
 
@@ -66,15 +67,15 @@ const (
 
 // part is a part of a message as the gateway sends it.
 type part struct {
-	Type       word            `json:"type"`
-	Text       word            `json:"text"`
-	Thinking   word            `json:"thinking"`
-	ID         word            `json:"id"`
-	Name       word            `json:"name"`
+	Type       wire.Word       `json:"type"`
+	Text       wire.Word       `json:"text"`
+	Thinking   wire.Word       `json:"thinking"`
+	ID         wire.Word       `json:"id"`
+	Name       wire.Word       `json:"name"`
 	Arguments  json.RawMessage `json:"arguments"`
-	ToolCallID word            `json:"toolCallId"`
-	ToolName   word            `json:"toolName"`
-	IsError    flag            `json:"isError"`
+	ToolCallID wire.Word       `json:"toolCallId"`
+	ToolName   wire.Word       `json:"toolName"`
+	IsError    wire.Flag       `json:"isError"`
 	Content    json.RawMessage `json:"content"`
 }
 
@@ -82,7 +83,7 @@ type part struct {
 func parts(raw json.RawMessage) []part {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return []part{{Type: "text", Text: word(text)}}
+		return []part{{Type: "text", Text: wire.Word(text)}}
 	}
 	var pieces []json.RawMessage
 	if json.Unmarshal(raw, &pieces) != nil {
@@ -145,7 +146,7 @@ func (c *Client) blocks(list []part) (blocks []Block, left int) {
 		case b.Kind == ToolBlock:
 			b.Tool = c.toolCall(p)
 		case b.Kind != OtherBlock:
-			b.Text, b.Cut = c.secrets.bound(b.Text, room[b.Kind])
+			b.Text, b.Cut = c.secrets.Bound(b.Text, room[b.Kind])
 			room[b.Kind] -= len([]rune(b.Text))
 		}
 		blocks = append(blocks, b)
@@ -176,12 +177,12 @@ func (c *Client) attachResult(blocks []Block, p part) bool {
 // setResult adds a result to a tool call.
 func (c *Client) setResult(call *ToolCall, p part) {
 	call.Status = ToolDone
-	if p.IsError.is() {
+	if p.IsError.Is() {
 		call.Status = ToolFailed
 	}
 	text := visible(parts(p.Content))
 	call.ExitCode, call.Exited = exitCode(call.Name, text, call.Status == ToolFailed)
-	call.Result, call.ResultCut = c.secrets.bound(text, resultChars)
+	call.Result, call.ResultCut = c.secrets.Bound(text, resultChars)
 }
 
 var (
@@ -217,7 +218,7 @@ func (c *Client) fold(rows []turnRow) []Turn {
 			done := part{Name: r.ToolName, ToolCallID: r.ToolCallID, IsError: r.IsError, Content: r.Content}
 			if call := calls[string(r.ToolCallID)]; call != nil {
 				c.setResult(call, done)
-				call.EndedAt = r.Timestamp.time()
+				call.EndedAt = r.Timestamp.Time()
 				continue
 			}
 			turns = append(turns, c.result(r, done))
@@ -262,14 +263,14 @@ func (c *Client) arguments(raw json.RawMessage) (text string, cut int64) {
 	if err := e.Encode(c.cleanJSON(v)); err != nil {
 		return "", 0 // cannot happen: v was decoded from JSON
 	}
-	return c.secrets.bound(strings.TrimSpace(b.String()), argumentChars)
+	return c.secrets.Bound(strings.TrimSpace(b.String()), argumentChars)
 }
 
 // cleanJSON sanitizes every string in a JSON value.
 func (c *Client) cleanJSON(v any) any {
 	switch v := v.(type) {
 	case string:
-		return c.secrets.multiline(v)
+		return c.secrets.Lines(v)
 	case []any:
 		for i := range v {
 			v[i] = c.cleanJSON(v[i])
@@ -278,7 +279,7 @@ func (c *Client) cleanJSON(v any) any {
 	case map[string]any:
 		clean := make(map[string]any, len(v))
 		for name, e := range v {
-			clean[c.secrets.multiline(name)] = c.cleanJSON(e)
+			clean[c.secrets.Lines(name)] = c.cleanJSON(e)
 		}
 		return clean
 	default:

@@ -1,6 +1,10 @@
 package gateway
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"wardroom/internal/gateway/wire"
+)
 
 // Pending is a message to an agent that the agent has not read yet.
 type Pending struct {
@@ -15,10 +19,10 @@ type Pending struct {
 type pendingInputs []pendingInput
 
 type pendingInput struct {
-	ID         word            `json:"id"`
-	RunID      word            `json:"runId"`
-	AcceptedAt number          `json:"acceptedAt"`
-	State      word            `json:"state"` // queued, cancelled or interrupted
+	ID         wire.Word       `json:"id"`
+	RunID      wire.Word       `json:"runId"`
+	AcceptedAt wire.Number     `json:"acceptedAt"`
+	State      wire.Word       `json:"state"` // queued, cancelled or interrupted
 	Message    json.RawMessage `json:"message"`
 }
 
@@ -48,7 +52,7 @@ func (c *Client) pending(list pendingInputs) []Pending {
 		t := c.turn(r, parts(r.Content))
 		t.ID, t.Seq, t.RunID, t.Role = c.short(string(in.ID)), 0, "", "user"
 		t.SentAs = c.short(string(in.RunID))
-		if at := in.AcceptedAt.time(); !at.IsZero() {
+		if at := in.AcceptedAt.Time(); !at.IsZero() {
 			t.At = at
 		}
 		out = append(out, Pending{Turn: t, Dropped: in.State != "queued"})

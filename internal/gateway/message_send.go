@@ -2,14 +2,11 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-)
 
-// ErrUnsure is joined to the error for a request that was sent but not answered. The
-// gateway may have carried out the request.
-var ErrUnsure = errors.New("the gateway may have carried out the request")
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
+)
 
 // OutgoingMessage is a message from Wardroom's user to a session.
 type OutgoingMessage struct {
@@ -34,14 +31,14 @@ func (c *Client) SendMessage(ctx context.Context, s OutgoingMessage) error {
 		Deliver        bool   `json:"deliver"` // false: keep the answer in the session
 	}{s.SessionKey, s.Text, s.RunID, false}
 	var out struct {
-		Status  word  `json:"status"`
-		Aborted *flag `json:"aborted"`
+		Status  wire.Word  `json:"status"`
+		Aborted *wire.Flag `json:"aborted"`
 	}
 	if err := c.once(ctx, "chat.send", params, &out); err != nil {
 		return fmt.Errorf("send a message: %w", err)
 	}
 	if out.Aborted != nil && out.Status == "" {
-		return ErrRefused.With("The gateway treated the message as a stop command and stopped the session's runs. The agent did not receive the message.")
+		return link.ErrRefused.With("The gateway treated the message as a stop command and stopped the session's runs. The agent did not receive the message.")
 	}
 	return nil
 }
@@ -65,24 +62,4 @@ func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, erro
 		return false, fmt.Errorf("look for a message: %w", err)
 	}
 	return asked(h.rows(), runID) || h.active(runID), nil
-}
-
-// once sends a request that changes something. It adds ErrUnsure to the error of a failed request that the gateway may
-// have carried out anyway.
-func (c *Client) once(ctx context.Context, method string, params, out any) error {
-	k, err := c.connection(method)
-	if err != nil {
-		return err
-	}
-	f, err := c.roundTrip(ctx, k, method, params, "")
-	if err != nil {
-		return errors.Join(err, ErrUnsure)
-	}
-	if f.Error != nil {
-		return c.wireFault(f.Error)
-	}
-	if json.Unmarshal(f.Payload, out) != nil {
-		return errors.Join(errUnreadable(method), ErrUnsure)
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // turns returns the turns for one response of chat.history.
@@ -193,7 +194,7 @@ func TestTurnsNoSession(t *testing.T) {
 	if got, err := c.Turns(within(t), "agent:cto:x", 10, 0); err != nil || len(got.Turns) > 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := c.Turns(within(t), "agent:cto:x", 10, 0); !errors.Is(err, gateway.ErrRefused) {
+	if _, err := c.Turns(within(t), "agent:cto:x", 10, 0); !errors.Is(err, link.ErrRefused) {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"wardroom/internal/gateway/wire"
 )
 
 // Model is a language model that the gateway can use.
@@ -25,19 +27,19 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	list := make([]Model, 0, len(out.Models))
 	for _, raw := range out.Models {
 		var m struct {
-			ID        word   `json:"id"`
-			Name      word   `json:"name"`
-			Provider  word   `json:"provider"`
-			Window    number `json:"contextWindow"`
-			Tags      words  `json:"tags"`
-			Available flag   `json:"available"`
+			ID        wire.Word   `json:"id"`
+			Name      wire.Word   `json:"name"`
+			Provider  wire.Word   `json:"provider"`
+			Window    wire.Number `json:"contextWindow"`
+			Tags      wire.Words  `json:"tags"`
+			Available wire.Flag   `json:"available"`
 		}
 		if json.Unmarshal(raw, &m) != nil || m.ID == "" {
 			continue
 		}
 		model := Model{
 			Provider: c.short(string(m.Provider)), ID: c.short(string(m.ID)), Name: c.short(string(m.Name)),
-			Window: m.Window.count(), Available: m.Available != no,
+			Window: m.Window.Count(), Available: m.Available != wire.No,
 		}
 		for _, tag := range m.Tags {
 			model.Default = model.Default || tag == "default"

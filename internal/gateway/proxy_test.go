@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // A proxy from the environment that is in the way must be named: the gateway is not at fault, and nobody finds it there.
@@ -38,7 +38,7 @@ func TestProxyIsBlamed(t *testing.T) {
 			if via.Hostname() == "proxy.invalid" {
 				opt.HTTP.DialContext = failing(&net.DNSError{Err: "no such host", Name: via.Hostname()}).DialContext
 			}
-			s := untilState(t, client(t, opt), gateway.Unreachable)
+			s := untilState(t, client(t, opt), link.Unreachable)
 			at, _ := neturl.Parse(c.gateway)
 			for _, want := range []string{c.says, "goes through the proxy " + via.Host, "_PROXY is set in Wardroom's environment", "Add " + at.Hostname() + " to NO_PROXY"} {
 				if !strings.Contains(s.LastError, want) {
@@ -48,7 +48,7 @@ func TestProxyIsBlamed(t *testing.T) {
 			if strings.Contains(s.LastError, "kitten") {
 				t.Errorf("the password is in it: %s", s.LastError)
 			}
-			found, err := client(t, opt).Examine(t.Context(), func(gateway.Step) {})
+			found, err := client(t, opt).Examine(t.Context(), func(link.Step) {})
 			if err != nil || found.Failure == nil || !strings.Contains(found.Failure.Cause, via.Host) || !strings.Contains(found.Failure.Fix, "NO_PROXY") {
 				t.Errorf("the doctor says %+v, %v", found.Failure, err)
 			}
@@ -70,10 +70,10 @@ func TestUnreadableTokenIsBlamed(t *testing.T) {
 	opt.Token = ""
 	c := client(t, opt)
 	const why = "Wardroom could not decrypt the stored token: the key file is readable by other users."
-	if err := c.SetEndpoint(gateway.Endpoint{URL: g.URL, Problem: why}); err != nil {
+	if err := c.SetEndpoint(link.Endpoint{URL: g.URL, Problem: why}); err != nil {
 		t.Fatal(err)
 	}
-	if s := untilState(t, c, gateway.Unauthorized); !strings.Contains(s.LastError, why) || strings.Contains(s.LastError, "none is set") {
+	if s := untilState(t, c, link.Unauthorized); !strings.Contains(s.LastError, why) || strings.Contains(s.LastError, "none is set") {
 		t.Errorf("it says %q", s.LastError)
 	}
 }

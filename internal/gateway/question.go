@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/plaintext"
 )
@@ -38,35 +39,35 @@ type QuestionOption struct {
 }
 
 type wireQuestion struct {
-	ID         word       `json:"id"`
-	Parts      []wirePart `json:"questions"`
-	AgentID    word       `json:"agentId"`
-	SessionKey word       `json:"sessionKey"`
-	RunID      word       `json:"runId"`
-	CreatedAt  number     `json:"createdAtMs"`
-	ExpiresAt  number     `json:"expiresAtMs"`
+	ID         wire.Word   `json:"id"`
+	Parts      []wirePart  `json:"questions"`
+	AgentID    wire.Word   `json:"agentId"`
+	SessionKey wire.Word   `json:"sessionKey"`
+	RunID      wire.Word   `json:"runId"`
+	CreatedAt  wire.Number `json:"createdAtMs"`
+	ExpiresAt  wire.Number `json:"expiresAtMs"`
 
 	// Only question.get has the following.
-	Status  word        `json:"status"`
+	Status  wire.Word   `json:"status"`
 	Answers wireAnswers `json:"answers"`
-	By      word        `json:"resolvedBy"`
+	By      wire.Word   `json:"resolvedBy"`
 }
 
 type wirePart struct {
-	ID      word `json:"questionId"`
-	Header  word `json:"header"`
-	Text    word `json:"question"`
+	ID      wire.Word `json:"questionId"`
+	Header  wire.Word `json:"header"`
+	Text    wire.Word `json:"question"`
 	Options []struct {
-		Label       word `json:"label"`
-		Description word `json:"description"`
+		Label       wire.Word `json:"label"`
+		Description wire.Word `json:"description"`
 	} `json:"options"`
-	Multiple flag `json:"multiSelect"`
-	Other    flag `json:"isOther"`
+	Multiple wire.Flag `json:"multiSelect"`
+	Other    wire.Flag `json:"isOther"`
 }
 
 // wireAnswers are answers by the id of the part. Unreadable answers are ignored.
 type wireAnswers struct {
-	Answers map[string]words `json:"answers"`
+	Answers map[string]wire.Words `json:"answers"`
 }
 
 // question converts a question. It returns false if it has no valid id or no parts.
@@ -80,8 +81,8 @@ func (c *Client) question(w wireQuestion) (PersonQuestion, bool) {
 	}
 	for _, p := range w.Parts {
 		part := QuestionPart{
-			ID: string(p.ID), Header: c.short(string(p.Header)), Text: c.secrets.multiline(string(p.Text)), Options: []QuestionOption{},
-			Multiple: p.Multiple.is(), Other: p.Other.is(),
+			ID: string(p.ID), Header: c.short(string(p.Header)), Text: c.secrets.Lines(string(p.Text)), Options: []QuestionOption{},
+			Multiple: p.Multiple.Is(), Other: p.Other.Is(),
 		}
 		for _, o := range p.Options {
 			label := c.short(string(o.Label))
@@ -101,7 +102,7 @@ func (w wireQuestion) digest() string {
 	if err != nil { // a struct of strings
 		return ""
 	}
-	return wireApproval{ID: w.ID, Request: approvalRequest{Command: word(text)}}.digest()
+	return wireApproval{ID: w.ID, Request: approvalRequest{Command: wire.Word(text)}}.digest()
 }
 
 func (c *Client) answers(w wireAnswers) map[string][]string {
@@ -111,7 +112,7 @@ func (c *Client) answers(w wireAnswers) map[string][]string {
 	all := make(map[string][]string, len(w.Answers))
 	for id, list := range w.Answers {
 		for _, text := range list {
-			all[c.short(id)] = append(all[c.short(id)], c.secrets.multiline(string(text)))
+			all[c.short(id)] = append(all[c.short(id)], c.secrets.Lines(string(text)))
 		}
 	}
 	return all
@@ -174,7 +175,7 @@ func (c *Client) QuestionEnding(ctx context.Context, id string) (Ending, error) 
 
 // questionState returns the state for a status of a question. Cancelled means skipped, expired or
 // withdrawn with the run: the runtime does not say which.
-func questionState(status word) string {
+func questionState(status wire.Word) string {
 	switch status {
 	case "pending", "answered", "expired":
 		return string(status)

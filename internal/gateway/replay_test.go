@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -123,20 +124,20 @@ func (g *replayer) logged() string {
 }
 
 // options returns the client's options for this replayer, with short delays.
-func (g *replayer) options() gateway.Options {
-	return gateway.Options{
+func (g *replayer) options() link.Options {
+	return link.Options{
 		URL:     g.URL,
 		Token:   token,
 		Scopes:  []string{"operator.read", "operator.write"},
 		Timeout: patience,
 		Version: "1.2.3",
 		Log:     slog.New(slog.NewTextHandler(g, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Backoff: gateway.Backoff{Min: time.Millisecond, Max: 5 * time.Millisecond, Quick: 2 * time.Millisecond},
+		Backoff: link.Backoff{Min: time.Millisecond, Max: 5 * time.Millisecond, Quick: 2 * time.Millisecond},
 	}
 }
 
 // client runs a client until the test ends.
-func client(t *testing.T, opt gateway.Options) *gateway.Client {
+func client(t *testing.T, opt link.Options) *gateway.Client {
 	t.Helper()
 	c, err := gateway.New(opt)
 	if err != nil {
@@ -176,7 +177,7 @@ func await(t *testing.T, c *gateway.Client) string {
 }
 
 // until waits for a status that satisfies ok.
-func until(t *testing.T, c *gateway.Client, what string, ok func(gateway.Status) bool) gateway.Status {
+func until(t *testing.T, c *gateway.Client, what string, ok func(link.Status) bool) link.Status {
 	t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -194,9 +195,9 @@ func until(t *testing.T, c *gateway.Client, what string, ok func(gateway.Status)
 	}
 }
 
-func untilState(t *testing.T, c *gateway.Client, want gateway.State) gateway.Status {
+func untilState(t *testing.T, c *gateway.Client, want link.State) link.Status {
 	t.Helper()
-	return until(t, c, string(want), func(s gateway.Status) bool { return s.State == want })
+	return until(t, c, string(want), func(s link.Status) bool { return s.State == want })
 }
 
 // read returns the next request. The script ends if the client has left.
@@ -340,7 +341,7 @@ func within(t *testing.T) context.Context {
 }
 
 // next returns the next event.
-func next(t *testing.T, events <-chan gateway.Event) gateway.Event {
+func next(t *testing.T, events <-chan link.Event) link.Event {
 	t.Helper()
 	select {
 	case e, open := <-events:
@@ -351,5 +352,5 @@ func next(t *testing.T, events <-chan gateway.Event) gateway.Event {
 	case <-time.After(patience):
 		t.Fatal("no event came")
 	}
-	return gateway.Event{}
+	return link.Event{}
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 )
 
 // Question is a message to an agent. The gateway identifies the question by its RunID and
@@ -65,41 +68,43 @@ type Answer struct {
 // returns the answer. After ErrUnreachable or ErrTimeout, repeat the call with the same
 // RunID. The agent is not asked twice, unless the gateway has restarted.
 func (c *Client) Start(ctx context.Context, q Question) (Started, error) {
-	k, err := c.connection("agent")
+	k, err := c.ConnFor("agent")
 	if err != nil {
 		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, err)
 	}
 	r := c.runs.begin(q.RunID)
 	c.runs.place(q.RunID, q.SessionKey)
-	f, err := c.roundTrip(ctx, k, "agent", agentParams{
+	params := agentParams{
 		Message:        q.Message,
 		AgentID:        q.AgentID,
 		SessionKey:     q.SessionKey,
 		IdempotencyKey: q.RunID,
 		Timeout:        int64((q.Limit + time.Second - 1) / time.Second),
-	}, q.RunID)
+	}
+	f, err := c.Exchange(ctx, k, link.Request{Method: "agent", Params: params, Each: func(f link.Frame) (last bool) {
+		a, ended := readEnd(f)
+		if ended {
+			c.runs.finish(q.RunID, c.cleaned(q.RunID, a))
+		}
+		return ended || f.Error != nil
+	}})
 	if err != nil {
 		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, err)
 	}
-	s := Started{RunID: q.RunID, BootID: k.bootID}
-	if a, ended := readOutcome(f.Payload); ended {
-		a = c.cleaned(q.RunID, a)
-		s.Answer = &a
-		return s, nil
-	}
-	if a, ended := readOvertaken(f); ended {
+	s := Started{RunID: q.RunID, BootID: k.BootID()}
+	if a, ended := readEnd(f); ended {
 		a = c.cleaned(q.RunID, a)
 		s.Answer = &a
 		return s, nil
 	}
 	if f.Error != nil {
-		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, c.wireFault(f.Error))
+		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, explained(c.Refused(f.Error)))
 	}
 	var p struct {
 		Status string `json:"status"`
 	}
 	if err := json.Unmarshal(f.Payload, &p); err != nil {
-		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, errUnreadable("agent"))
+		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, link.ErrUnreadable("agent"))
 	}
 	if s.InFlight = p.Status == "in_flight"; !s.InFlight {
 		c.runs.expect(r, k)
@@ -125,7 +130,7 @@ func (c *Client) Wait(ctx context.Context, runID string, limit time.Duration) (A
 	if a, ended := r.ended(); ended {
 		return a, nil
 	}
-	k, err := c.connection("agent.wait")
+	k, err := c.ConnFor("agent.wait")
 	if err != nil {
 		return Answer{}, fmt.Errorf("wait for run %s: %w", runID, err)
 	}
@@ -161,41 +166,21 @@ func (c *Client) completeText(ctx context.Context, runID string, a Answer) (Answ
 // waitOn waits for a run's answer by calling agent.wait. When a run ends, the gateway also sends a
 // second response to the request that started it. If that response arrives first, waitOn returns
 // the answer from it.
-func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limit time.Duration) (Answer, error) {
+func (c *Client) waitOn(ctx context.Context, k *link.Conn, r *run, runID string, limit time.Duration) (Answer, error) {
 	limit = max(limit, 0)
 	params := struct {
 		RunID     string `json:"runId"`
 		TimeoutMS int64  `json:"timeoutMs"`
 	}{runID, limit.Milliseconds()}
-	answer, forget, err := k.send("agent.wait", params, "", c.opt.Timeout)
+	f, err := c.Exchange(ctx, k, link.Request{Method: "agent.wait", Params: params, Wait: limit, Done: r.done})
 	if err != nil {
-		return Answer{}, errSend
-	}
-	defer forget()
-	late := time.NewTimer(limit + c.opt.Timeout)
-	defer late.Stop()
-	var f frame
-	select {
-	case f = <-answer:
-		k.owner.answered(k)
-	case <-r.done:
-		return r.answer, nil
-	case <-k.gone:
 		if a, ended := r.ended(); ended {
 			return a, nil
 		}
-		if f, err = c.late(answer); err != nil {
-			return Answer{}, err
-		}
-	case <-ctx.Done():
-		return Answer{}, interrupted(ctx, "agent.wait")
-	case <-late.C:
-		// The response was due only at the end of the wait.
-		k.owner.unanswered(k, "agent.wait", time.Now().Add(-c.opt.Timeout))
-		return Answer{}, ErrTimeout.With("The gateway did not answer the agent.wait request within %s after its timeout.", c.opt.Timeout)
+		return Answer{}, err
 	}
 	if f.Error != nil {
-		return Answer{}, c.wireFault(f.Error)
+		return Answer{}, explained(c.Refused(f.Error))
 	}
 	a, err := readWait(f.Payload)
 	if err != nil {
@@ -208,11 +193,11 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 // sends within milliseconds of the run's end. Only that response contains the run's token
 // counts and cost. If the run was started over another connection, awaitUsage does not
 // wait.
-func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answer {
+func (c *Client) awaitUsage(ctx context.Context, k *link.Conn, r *run, a Answer) Answer {
 	if c.runs.expected(r) != k {
 		return a
 	}
-	limit := time.NewTimer(c.opt.UsageWait)
+	limit := time.NewTimer(c.UsageWait)
 	defer limit.Stop()
 	select {
 	case <-r.done:
@@ -223,7 +208,7 @@ func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answ
 		if a.Outcome == Finished && (a.Text == "" || a.Cut) {
 			a.Text, a.Cut = r.answer.Text, false
 		}
-	case <-k.gone:
+	case <-k.Gone():
 	case <-ctx.Done():
 	case <-limit.C:
 	}
@@ -234,9 +219,9 @@ func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answ
 // its text.
 func (c *Client) cleaned(runID string, a Answer) Answer {
 	a.RunID = runID
-	a.Text = c.secrets.multiline(a.Text)
-	a.Error = c.secrets.line(a.Error)
-	a.Usage = c.secrets.usage(a.Usage)
+	a.Text = c.secrets.Lines(a.Text)
+	a.Error = c.secrets.Line(a.Error)
+	a.Usage = cleanUsage(c.secrets, a.Usage)
 	return a
 }
 
@@ -244,19 +229,20 @@ func (c *Client) cleaned(runID string, a Answer) Answer {
 const runsKept = 256
 
 // runs holds the runs that this process started, by run id. When the gateway sends the second
-// response to a run's question, all callers that wait for the run receive the answer. The zero
-// value is ready to use.
+// response to a run's question, all callers that wait for the run receive the answer.
 type runs struct {
 	mu   sync.Mutex
-	ring ring[*run]
+	ring wire.Ring[*run]
 }
 
 type run struct {
 	session string        // session key; empty when unknown
 	done    chan struct{} // closed when the run has ended and answer is set
 	answer  Answer
-	on      *conn // connection that delivers the second response, or nil
+	on      *link.Conn // connection that delivers the second response, or nil
 }
+
+func newRuns() *runs { return &runs{ring: wire.NewRing[*run](runsKept)} }
 
 func newRun() *run { return &run{done: make(chan struct{})} }
 
@@ -285,19 +271,16 @@ func (rs *runs) begin(id string) *run {
 	r := rs.get(id)
 	if _, ended := r.ended(); ended {
 		r = newRun()
-		rs.ring.put(id, r)
+		rs.ring.Put(id, r)
 	}
 	return r
 }
 
 func (rs *runs) get(id string) *run {
-	if rs.ring.values == nil {
-		rs.ring = newRing[*run](runsKept)
-	}
-	r, ok := rs.ring.get(id)
+	r, ok := rs.ring.Get(id)
 	if !ok {
 		r = newRun()
-		rs.ring.put(id, r)
+		rs.ring.Put(id, r)
 	}
 	return r
 }
@@ -316,13 +299,13 @@ func (rs *runs) placed(id string) string {
 	return rs.get(id).session
 }
 
-func (rs *runs) expect(r *run, k *conn) {
+func (rs *runs) expect(r *run, k *link.Conn) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	r.on = k
 }
 
-func (rs *runs) expected(r *run) *conn {
+func (rs *runs) expected(r *run) *link.Conn {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	return r.on

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 )
 
 // Usage contains the tokens that a run used, by class, and their cost.
@@ -46,6 +49,16 @@ func (u *Usage) add(v *Usage) *Usage {
 	return &sum
 }
 
+// cleanUsage returns a copy of u with sanitized names and session id.
+func cleanUsage(s *wire.Secrets, u *Usage) *Usage {
+	if u == nil {
+		return nil
+	}
+	clean := *u
+	clean.Provider, clean.Model, clean.SessionID = s.Line(u.Provider), s.Line(u.Model), s.Line(u.SessionID)
+	return &clean
+}
+
 // wireUsage is the gateway's usage object.
 type wireUsage struct {
 	wireTokens
@@ -54,8 +67,8 @@ type wireUsage struct {
 
 // read returns the usage, or nil if the object contains neither token counts nor a price. If the
 // object contains no price, read uses the given cost. It does not sanitize the provider's and
-// model's names: see secrets.usage.
-func (w *wireUsage) read(provider, model string, cost number) *Usage {
+// model's names: see cleanUsage.
+func (w *wireUsage) read(provider, model string, cost wire.Number) *Usage {
 	if w == nil {
 		return nil
 	}
@@ -70,7 +83,7 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	}
 	// A cost of zero for a nonzero number of tokens means that the model has no price.
 	free := t.sum()+t.other == 0
-	if nanos, ok := price.of(t); ok && nanos <= mostNanos && (nanos > 0 || free) {
+	if nanos, ok := price.of(t); ok && nanos <= wire.MostNanos && (nanos > 0 || free) {
 		u.CostNanoUSD = &nanos
 	}
 	if !t.known && (u.CostNanoUSD == nil || *u.CostNanoUSD == 0) {
@@ -81,11 +94,11 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 
 // waitPayload is the payload of the response to agent.wait.
 type waitPayload struct {
-	Status        string `json:"status"`
-	StartedAt     number `json:"startedAt"`
-	EndedAt       number `json:"endedAt"`
-	StopReason    string `json:"stopReason"`
-	Error         string `json:"error"`
+	Status        string      `json:"status"`
+	StartedAt     wire.Number `json:"startedAt"`
+	EndedAt       wire.Number `json:"endedAt"`
+	StopReason    string      `json:"stopReason"`
+	Error         string      `json:"error"`
 	TerminalReply struct {
 		Disposition string `json:"disposition"` // "visible" when the reply contains text for people
 		Text        string `json:"text"`
@@ -102,9 +115,9 @@ func stopped(reason string) bool { return reason == "rpc" || reason == "aborted"
 func readWait(payload json.RawMessage) (Answer, error) {
 	var p waitPayload
 	if err := json.Unmarshal(payload, &p); err != nil {
-		return Answer{}, errUnreadable("agent.wait")
+		return Answer{}, link.ErrUnreadable("agent.wait")
 	}
-	a := Answer{Error: p.Error, EndedAt: p.EndedAt.time().Time}
+	a := Answer{Error: p.Error, EndedAt: p.EndedAt.Time().Time}
 	over := p.EndedAt != "" || p.Error != ""
 	switch {
 	case p.Status == "ok" && (p.Error != "" || p.StopReason == "error"):
@@ -122,7 +135,7 @@ func readWait(payload json.RawMessage) (Answer, error) {
 		a.Outcome = TimedOut
 	default:
 		a.Outcome = Failed
-		a.NotBegun = p.StartedAt == "" && isDraining(p.Error)
+		a.NotBegun = p.StartedAt == "" && link.IsDraining(p.Error)
 		a.Overtaken = isOvertaken(p.Error)
 	}
 	return a, nil
@@ -139,9 +152,18 @@ func isOvertaken(message string) bool {
 	return strings.Contains(message, "SESSION_WORK_START_CHANGED") || strings.Contains(message, "changed while starting work")
 }
 
+// readEnd reads how a run ended from a response to its question. It returns false if the response does not report the
+// end: the gateway sends one response immediately, and one when the run ends, and only their content tells them apart.
+func readEnd(f link.Frame) (Answer, bool) {
+	if a, ended := readOutcome(f.Payload); ended {
+		return a, true
+	}
+	return readOvertaken(f)
+}
+
 // readOvertaken reads an error response. It returns false unless the error means that the
 // gateway dropped the question because its session had changed.
-func readOvertaken(f frame) (Answer, bool) {
+func readOvertaken(f link.Frame) (Answer, bool) {
 	if f.Error == nil || !isOvertaken(f.Error.Message) && !isOvertaken(f.Error.Details.Code) {
 		return Answer{}, false
 	}
@@ -161,15 +183,15 @@ type outcomePayload struct {
 		} `json:"payloads"`
 		Meta struct {
 			VisibleText string          `json:"finalAssistantVisibleText"`
-			StopReason  word            `json:"stopReason"`
+			StopReason  wire.Word       `json:"stopReason"`
 			Error       json.RawMessage `json:"error"` // an object with a message, or a text
-			CostUSD     number          `json:"costUsd"`
+			CostUSD     wire.Number     `json:"costUsd"`
 			AgentMeta   struct {
-				Provider  string     `json:"provider"`
-				Model     string     `json:"model"`
-				SessionID word       `json:"sessionId"`
-				Usage     *wireUsage `json:"usage"` // not lastCallUsage, which may be of an earlier run
-				CostUSD   number     `json:"costUsd"`
+				Provider  string      `json:"provider"`
+				Model     string      `json:"model"`
+				SessionID wire.Word   `json:"sessionId"`
+				Usage     *wireUsage  `json:"usage"` // not lastCallUsage, which may be of an earlier run
+				CostUSD   wire.Number `json:"costUsd"`
 			} `json:"agentMeta"`
 		} `json:"meta"`
 	} `json:"result"`
@@ -196,7 +218,7 @@ func readOutcome(payload json.RawMessage) (Answer, bool) {
 	case p.Status == "timeout":
 		a = Answer{Outcome: TimedOut, Error: errText}
 	default:
-		a = Answer{Outcome: Failed, Error: p.Summary, NotBegun: isDraining(p.Summary), Overtaken: isOvertaken(p.Summary)}
+		a = Answer{Outcome: Failed, Error: p.Summary, NotBegun: link.IsDraining(p.Summary), Overtaken: isOvertaken(p.Summary)}
 	}
 	meta := p.Result.Meta
 	cost := meta.AgentMeta.CostUSD
@@ -229,9 +251,9 @@ func (p outcomePayload) texts() (said, wrong string) {
 	}
 	if len(bad) == 0 {
 		var object struct {
-			Message word `json:"message"`
+			Message wire.Word `json:"message"`
 		}
-		var text word
+		var text wire.Word
 		if json.Unmarshal(meta.Error, &object) != nil {
 			_ = json.Unmarshal(meta.Error, &text) // empty if it is neither
 		}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 )
 
 // Stop ends a run. It returns false if the run was not in progress. It requires the scope
@@ -46,8 +49,8 @@ func (c *Client) abortSession(ctx context.Context, sessionKey string) (ids []str
 		ClearQueued bool   `json:"clearQueued"`
 	}{sessionKey, true}
 	var out struct {
-		Status word `json:"status"`
-		RunID  word `json:"abortedRunId"`
+		Status wire.Word `json:"status"`
+		RunID  wire.Word `json:"abortedRunId"`
 	}
 	err = c.once(ctx, "sessions.abort", params, &out)
 	if errors.Is(err, ErrForeignRun) {
@@ -58,7 +61,7 @@ func (c *Client) abortSession(ctx context.Context, sessionKey string) (ids []str
 	if out.RunID != "" {
 		ids = append(ids, c.short(string(out.RunID)))
 	}
-	if stopped = out.Status == "aborted"; !stopped || c.watchesAsAdmin() {
+	if stopped = out.Status == "aborted"; !stopped || c.WatchesAsAdmin() {
 		return ids, stopped, err
 	}
 	// The gateway leaves out other clients' runs without an error if it stops one of Wardroom's.
@@ -71,13 +74,6 @@ func (c *Client) abortSession(ctx context.Context, sessionKey string) (ids []str
 	return ids, true, err
 }
 
-// watchesAsAdmin reports whether the connection that stops runs has the scope operator.admin.
-func (c *Client) watchesAsAdmin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.watching != nil && c.watching.admin
-}
-
 // abort ends a run in a session and returns its id in a list, which is empty if the run was not in
 // progress.
 func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string, error) {
@@ -86,8 +82,8 @@ func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string,
 		RunID      string `json:"runId"`
 	}{sessionKey, runID}
 	var out struct {
-		Aborted flag  `json:"aborted"`
-		RunIDs  words `json:"runIds"`
+		Aborted wire.Flag  `json:"aborted"`
+		RunIDs  wire.Words `json:"runIds"`
 	}
 	err := c.once(ctx, "chat.abort", params, &out)
 	if errors.Is(err, ErrForeignRun) {
@@ -100,7 +96,7 @@ func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string,
 	for _, id := range out.RunIDs {
 		stopped = append(stopped, c.short(string(id)))
 	}
-	if out.Aborted.is() && len(stopped) == 0 {
+	if out.Aborted.Is() && len(stopped) == 0 {
 		stopped = append(stopped, runID)
 	}
 	return stopped, nil
@@ -116,7 +112,7 @@ func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string,
 // message has no such entry.
 func (c *Client) abortForeign(ctx context.Context, sessionKey, runID string, refused error) ([]string, error) {
 	ids, err := c.cancel(ctx, sessionKey, runID)
-	if len(ids) > 0 || err != nil && IsUnavailable(err) {
+	if len(ids) > 0 || err != nil && link.IsUnavailable(err) {
 		return ids, err
 	}
 	return nil, refused
@@ -124,9 +120,9 @@ func (c *Client) abortForeign(ctx context.Context, sessionKey, runID string, ref
 
 // ledgerTask is an entry in the gateway's task ledger.
 type ledgerTask struct {
-	ID      word `json:"taskId"`
-	Session word `json:"childSessionKey"` // session of the run
-	RunID   word `json:"runId"`
+	ID      wire.Word `json:"taskId"`
+	Session wire.Word `json:"childSessionKey"` // session of the run
+	RunID   wire.Word `json:"runId"`
 }
 
 // cancel ends a run, or all runs of a session if runID is empty, through the gateway's task ledger,

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 const report = "Yesterday: finished the task assigned to cto\nToday: work on the next task of cto\nBlockers: none"
@@ -115,7 +116,7 @@ func TestStartAgain(t *testing.T) {
 		t.Errorf("after its failure: %+v, %v", s, err)
 	}
 	for _, says := range []string{"unknown agent id", "belongs to"} {
-		if _, err := ask("x"); !errors.Is(err, gateway.ErrRefused) || !strings.Contains(err.Error(), says) {
+		if _, err := ask("x"); !errors.Is(err, link.ErrRefused) || !strings.Contains(err.Error(), says) {
 			t.Errorf("refused: %v, want something about %q", err, says)
 		}
 	}
@@ -184,7 +185,7 @@ func TestWaitOutcomes(t *testing.T) {
 			p.answer(p.expect("agent.wait"), waits["agent.wait invalid"].Response)
 			p.gone()
 		})
-		if _, err := g.connected(t).Wait(within(t), "", 0); !errors.Is(err, gateway.ErrRefused) {
+		if _, err := g.connected(t).Wait(within(t), "", 0); !errors.Is(err, link.ErrRefused) {
 			t.Errorf("Wait: %v", err)
 		}
 	})
@@ -233,9 +234,8 @@ func TestSecondResponse(t *testing.T) {
 					play(p, asked, p.expect("agent.wait"))
 					p.gone()
 				})
-				opt := g.options()
-				opt.UsageWait = patience
-				c := client(t, opt)
+				c := client(t, g.options())
+				c.UsageWait = patience
 				await(t, c)
 				if _, err := c.Start(within(t), gateway.Question{RunID: "q-1", AgentID: "cto", Message: "hi"}); err != nil {
 					t.Fatal(err)
@@ -292,9 +292,8 @@ func TestSecondResponseMissing(t *testing.T) {
 		p.answer(p.expect("agent.wait"), waits["agent.wait ok"].Response)
 		p.gone()
 	})
-	opt := g.options()
-	opt.UsageWait = 10 * time.Millisecond
-	c := client(t, opt)
+	c := client(t, g.options())
+	c.UsageWait = 10 * time.Millisecond
 	await(t, c)
 	if _, err := c.Start(within(t), gateway.Question{RunID: "q-1", AgentID: "cto", Message: "hi"}); err != nil {
 		t.Fatal(err)
@@ -393,7 +392,7 @@ func TestWaitOutlivesTimeout(t *testing.T) {
 			t.Errorf("Wait: %+v, %v", a, err)
 		}
 	})
-	if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrTimeout) {
+	if _, err := c.Agents(within(t)); !errors.Is(err, link.ErrTimeout) {
 		t.Errorf("Agents: %v", err)
 	}
 	close(due)
@@ -422,7 +421,7 @@ func TestWaitDropped(t *testing.T) {
 		}
 	})
 	c := g.connected(t)
-	if _, err := c.Wait(within(t), "q-1", time.Minute); !errors.Is(err, gateway.ErrUnreachable) {
+	if _, err := c.Wait(within(t), "q-1", time.Minute); !errors.Is(err, link.ErrUnreachable) {
 		t.Errorf("Wait: %v, want unreachable", err)
 	}
 	if boot := await(t, c); boot != "boot-2" {

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/plaintext"
 )
@@ -88,7 +89,7 @@ const (
 // Two such values are equal only if they belong to the same connection. If there is no
 // connection, the method returns an error that describes the current state.
 func (c *Client) Connection() (id any, err error) {
-	k, err := c.connection("sessions.subscribe")
+	k, err := c.ConnFor("sessions.subscribe")
 	if err != nil {
 		return nil, err
 	}
@@ -132,12 +133,12 @@ func (c *Client) ListSessions(ctx context.Context, most int) (Sessions, error) {
 			place[s.Key] = len(all.Rows)
 			all.Rows, all.Stamps = append(all.Rows, s), append(all.Stamps, more.stamp)
 		}
-		total, _ = page.TotalCount.whole()
-		next, ok := page.NextOffset.whole()
+		total, _ = page.TotalCount.Whole()
+		next, ok := page.NextOffset.Whole()
 		if !ok {
 			next = offset + int64(len(page.Sessions))
 		}
-		more := page.HasMore.is() && next > offset
+		more := page.HasMore.Is() && next > offset
 		if offset = next; !more {
 			return all, nil
 		}
@@ -157,9 +158,9 @@ type listParams struct {
 
 type sessionList struct {
 	Sessions   []json.RawMessage `json:"sessions"`
-	TotalCount number            `json:"totalCount"`
-	NextOffset number            `json:"nextOffset"`
-	HasMore    flag              `json:"hasMore"`
+	TotalCount wire.Number       `json:"totalCount"`
+	NextOffset wire.Number       `json:"nextOffset"`
+	HasMore    wire.Flag         `json:"hasMore"`
 }
 
 // Session reads one session. It returns false if no session has the given key. The
@@ -186,31 +187,31 @@ func (c *Client) Session(ctx context.Context, key string) (Session, bool, error)
 // sessionRow is a session as the gateway sends it. A field of an unexpected type is
 // treated as absent, so that the rest of the row can still be read.
 type sessionRow struct {
-	Key            word   `json:"key"`
-	SessionID      word   `json:"sessionId"`
-	AgentID        word   `json:"agentId"`
-	Kind           word   `json:"kind"`
-	Classification word   `json:"classification"`
-	Label          word   `json:"label"`
-	DisplayName    word   `json:"displayName"`
-	Status         word   `json:"status"`
-	LastRunError   word   `json:"lastRunError"`
-	HasActiveRun   flag   `json:"hasActiveRun"`
-	ActiveRunIDs   words  `json:"activeRunIds"`
-	Provider       word   `json:"modelProvider"`
-	Model          word   `json:"model"`
-	LastMessage    word   `json:"lastMessagePreview"`
-	Parent         word   `json:"parentSessionKey"`
-	SpawnedBy      word   `json:"spawnedBy"`
-	TotalTokens    number `json:"totalTokens"` // of the last prompt
-	TotalFresh     flag   `json:"totalTokensFresh"`
-	ContextTokens  number `json:"contextTokens"` // context window of the model
-	StartedAt      number `json:"startedAt"`
-	EndedAt        number `json:"endedAt"`
-	LastActivityAt number `json:"lastActivityAt"`
-	UpdatedAt      number `json:"updatedAt"`
-	SnapshotAt     number `json:"snapshotAt"`
-	Archived       flag   `json:"archived"`
+	Key            wire.Word   `json:"key"`
+	SessionID      wire.Word   `json:"sessionId"`
+	AgentID        wire.Word   `json:"agentId"`
+	Kind           wire.Word   `json:"kind"`
+	Classification wire.Word   `json:"classification"`
+	Label          wire.Word   `json:"label"`
+	DisplayName    wire.Word   `json:"displayName"`
+	Status         wire.Word   `json:"status"`
+	LastRunError   wire.Word   `json:"lastRunError"`
+	HasActiveRun   wire.Flag   `json:"hasActiveRun"`
+	ActiveRunIDs   wire.Words  `json:"activeRunIds"`
+	Provider       wire.Word   `json:"modelProvider"`
+	Model          wire.Word   `json:"model"`
+	LastMessage    wire.Word   `json:"lastMessagePreview"`
+	Parent         wire.Word   `json:"parentSessionKey"`
+	SpawnedBy      wire.Word   `json:"spawnedBy"`
+	TotalTokens    wire.Number `json:"totalTokens"` // of the last prompt
+	TotalFresh     wire.Flag   `json:"totalTokensFresh"`
+	ContextTokens  wire.Number `json:"contextTokens"` // context window of the model
+	StartedAt      wire.Number `json:"startedAt"`
+	EndedAt        wire.Number `json:"endedAt"`
+	LastActivityAt wire.Number `json:"lastActivityAt"`
+	UpdatedAt      wire.Number `json:"updatedAt"`
+	SnapshotAt     wire.Number `json:"snapshotAt"`
+	Archived       wire.Flag   `json:"archived"`
 }
 
 // readSession reads a session row. It returns false if the row has no valid key.
@@ -232,14 +233,14 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.Key)) {
 		return Session{}, rowFacts{}, false
 	}
-	clean := func(w word) string { return c.short(string(w)) }
+	clean := func(w wire.Word) string { return c.short(string(w)) }
 	s := Session{
 		Key: string(r.Key), ID: clean(r.SessionID), AgentID: clean(r.AgentID), Kind: clean(kindOf(string(r.Key), first(r.Classification, r.Kind))),
 		Label: clean(first(r.Label, r.DisplayName)), Status: clean(r.Status), Model: clean(r.Model),
 		LastMessage: clean(r.LastMessage),
-		Active:      r.HasActiveRun.is() || r.HasActiveRun == absent && r.Status == "running",
-		StartedAt:   r.StartedAt.time(), EndedAt: r.EndedAt.time(), ActiveAt: r.LastActivityAt.time(),
-		ContextLimit: r.ContextTokens.count(),
+		Active:      r.HasActiveRun.Is() || r.HasActiveRun == wire.Absent && r.Status == "running",
+		StartedAt:   r.StartedAt.Time(), EndedAt: r.EndedAt.Time(), ActiveAt: r.LastActivityAt.Time(),
+		ContextLimit: r.ContextTokens.Count(),
 	}
 	s.UpdatedAt = r.updated(s)
 	if s.Status == "done" && r.LastRunError != "" {
@@ -254,20 +255,20 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	if r.Provider != "" && s.Model != "" {
 		s.Model = clean(r.Provider) + "/" + s.Model
 	}
-	if r.TotalFresh != no {
-		s.Context = r.TotalTokens.count()
+	if r.TotalFresh != wire.No {
+		s.Context = r.TotalTokens.Count()
 	}
 	if s.Active && len(r.ActiveRunIDs) > 0 {
 		s.RunID = clean(r.ActiveRunIDs[0])
 	}
-	return s, rowFacts{stamp: r.SnapshotAt.count(), whole: r.HasActiveRun != absent, archived: r.Archived.is()}, true
+	return s, rowFacts{stamp: r.SnapshotAt.Count(), whole: r.HasActiveRun != wire.Absent, archived: r.Archived.Is()}, true
 }
 
 // updated returns when the session was last updated. The gateway's own time for that can stand still while
 // others advance, and can be later than the time at which the gateway sent it.
 func (r *sessionRow) updated(s Session) (at clock.Time) {
-	now := r.SnapshotAt.time()
-	for _, t := range []clock.Time{r.UpdatedAt.time(), s.ActiveAt, s.EndedAt, s.StartedAt} {
+	now := r.SnapshotAt.Time()
+	for _, t := range []clock.Time{r.UpdatedAt.Time(), s.ActiveAt, s.EndedAt, s.StartedAt} {
 		if t.After(at.Time) && (now.IsZero() || !t.After(now.Add(time.Minute))) {
 			at = t
 		}
@@ -311,7 +312,7 @@ func agentOf(key string) string {
 
 // kindOf returns the kind of a session. The gateway calls each session that a client named "custom" or "direct", also
 // those that Wardroom names for tasks and standups, so for these two the key decides.
-func kindOf(key string, class word) word {
+func kindOf(key string, class wire.Word) wire.Word {
 	if class != "custom" && class != "direct" && class != "" {
 		return class
 	}
@@ -322,13 +323,13 @@ func kindOf(key string, class word) word {
 	}
 	switch {
 	case place == "main" && !in, (place == "task" || place == "standup" || place == "dashboard") && more != "":
-		return word(place)
+		return wire.Word(place)
 	default:
 		return class
 	}
 }
 
-func first(a, b word) word {
+func first(a, b wire.Word) wire.Word {
 	if a != "" {
 		return a
 	}
@@ -354,21 +355,21 @@ func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 // usageList is the payload of the answer to sessions.usage.
 type usageList struct {
 	Sessions []json.RawMessage `json:"sessions"`
-	At       number            `json:"updatedAt"`
+	At       wire.Number       `json:"updatedAt"`
 	Cache    struct {
-		Status word `json:"status"`
+		Status wire.Word `json:"status"`
 	} `json:"cacheStatus"`
 }
 
 func (c *Client) readUsage(out usageList) SessionUsage {
 	// A gateway without sessions sends no status.
 	fresh := out.Cache.Status == "fresh" || out.Cache.Status == "" && out.Sessions != nil && len(out.Sessions) == 0
-	u := SessionUsage{Fresh: fresh, At: out.At.time(), Totals: map[string]Totals{}}
+	u := SessionUsage{Fresh: fresh, At: out.At.Time(), Totals: map[string]Totals{}}
 	for _, raw := range out.Sessions {
 		var row struct {
-			Key       word `json:"key"`
-			SessionID word `json:"sessionId"`
-			AgentID   word `json:"agentId"`
+			Key       wire.Word `json:"key"`
+			SessionID wire.Word `json:"sessionId"`
+			AgentID   wire.Word `json:"agentId"`
 			Usage     *struct {
 				usageRow
 				usageDetail
@@ -392,33 +393,33 @@ func (c *Client) readUsage(out usageList) SessionUsage {
 
 type usageRow struct {
 	wireTokens
-	InputCost      number `json:"inputCost"`
-	OutputCost     number `json:"outputCost"`
-	CacheReadCost  number `json:"cacheReadCost"`
-	CacheWriteCost number `json:"cacheWriteCost"`
-	TotalCost      number `json:"totalCost"`
-	MissingCosts   number `json:"missingCostEntries"` // messages of models without a price
+	InputCost      wire.Number `json:"inputCost"`
+	OutputCost     wire.Number `json:"outputCost"`
+	CacheReadCost  wire.Number `json:"cacheReadCost"`
+	CacheWriteCost wire.Number `json:"cacheWriteCost"`
+	TotalCost      wire.Number `json:"totalCost"`
+	MissingCosts   wire.Number `json:"missingCostEntries"` // messages of models without a price
 }
 
 // totals returns the totals from a usage row. It returns false if the row has no valid
 // token counts.
 func (r usageRow) totals() (m ModelTotals, ok bool) {
-	if _, ok := r.Input.tokens(); !ok {
+	if _, ok := r.Input.Tokens(); !ok {
 		return m, false
 	}
-	if _, ok := r.Output.tokens(); !ok || r.CacheRead.tooLarge() || r.CacheWrite.tooLarge() {
+	if _, ok := r.Output.Tokens(); !ok || r.CacheRead.TooLarge() || r.CacheWrite.TooLarge() {
 		return m, false
 	}
 	t := r.read()
 	m.Totals = Totals{Input: t.input, Output: t.output, CacheRead: t.cacheRead, CacheWrite: t.cacheWrite}
 	m.Other, m.Estimated = t.other, !t.agree
 	cost, known := wireCosts{r.InputCost, r.OutputCost, r.CacheReadCost, r.CacheWriteCost, r.TotalCost}.of(t)
-	missing, said := r.MissingCosts.whole()
+	missing, said := r.MissingCosts.Whole()
 	// A cost of zero for a nonzero number of tokens means that the model has no price:
 	// the gateway uses rates of zero then.
 	free := cost == 0 && m.Totals != (Totals{})
 	switch {
-	case !known || cost > mostNanosAll || free:
+	case !known || cost > wire.MostNanosAll || free:
 	case said && missing == 0 && t.agree:
 		m.CostNanoUSD, m.Pricing = cost, Priced
 	case cost > 0:

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"sync"
 
+	"wardroom/internal/gateway/link"
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 )
 
@@ -50,7 +52,7 @@ type Content struct {
 }
 
 // Content decodes an event of the gateway.
-func (c *Client) Content(e Event) Content {
+func (c *Client) Content(e link.Event) Content {
 	switch e.Name {
 	case "sessions.changed":
 		return Content{Change: &c.readRowEvent(e.Payload).SessionChange}
@@ -65,8 +67,8 @@ func (c *Client) Content(e Event) Content {
 		return agentContent(e.Payload)
 	case "chat", "session.tool":
 		var p struct {
-			Key   word `json:"sessionKey"`
-			State word `json:"state"`
+			Key   wire.Word `json:"sessionKey"`
+			State wire.Word `json:"state"`
 		}
 		bad := json.Unmarshal(e.Payload, &p) != nil
 		is := Content{Active: keyOrEmpty(p.Key)}
@@ -77,8 +79,8 @@ func (c *Client) Content(e Event) Content {
 	case "task":
 		var p struct {
 			Task struct {
-				Child word `json:"childSessionKey"`
-				Key   word `json:"sessionKey"` // of the session that started the sub-agent
+				Child wire.Word `json:"childSessionKey"`
+				Key   wire.Word `json:"sessionKey"` // of the session that started the sub-agent
 			} `json:"task"`
 		}
 		_ = json.Unmarshal(e.Payload, &p) // an unreadable payload names no session
@@ -92,13 +94,13 @@ func (c *Client) Content(e Event) Content {
 // agentContent decodes an event about a run.
 func agentContent(payload json.RawMessage) Content {
 	var p struct {
-		RunID      word `json:"runId"`
-		SessionKey word `json:"sessionKey"`
-		Stream     word `json:"stream"`
+		RunID      wire.Word `json:"runId"`
+		SessionKey wire.Word `json:"sessionKey"`
+		Stream     wire.Word `json:"stream"`
 		Data       struct {
-			Phase     word   `json:"phase"`
-			StartedAt number `json:"startedAt"`
-			EndedAt   number `json:"endedAt"`
+			Phase     wire.Word   `json:"phase"`
+			StartedAt wire.Number `json:"startedAt"`
+			EndedAt   wire.Number `json:"endedAt"`
 		} `json:"data"`
 	}
 	bad := json.Unmarshal(payload, &p) != nil
@@ -109,9 +111,9 @@ func agentContent(payload json.RawMessage) Content {
 	r := RunChange{SessionKey: is.Active, RunID: string(p.RunID)}
 	switch p.Data.Phase {
 	case "start":
-		r.Began, r.At = true, p.Data.StartedAt.time()
+		r.Began, r.At = true, p.Data.StartedAt.Time()
 	case "end", "error":
-		r.At = p.Data.EndedAt.time()
+		r.At = p.Data.EndedAt.Time()
 	default:
 		return is
 	}
@@ -120,7 +122,7 @@ func agentContent(payload json.RawMessage) Content {
 }
 
 // keyOrEmpty returns a session key if it is valid. Otherwise it returns an empty string.
-func keyOrEmpty(w word) string {
+func keyOrEmpty(w wire.Word) string {
 	if !validKey(string(w)) {
 		return ""
 	}
@@ -130,19 +132,19 @@ func keyOrEmpty(w word) string {
 // rowEvent is an event that contains a session row.
 type rowEvent struct {
 	SessionChange
-	active  string   // the session key
-	message *turnRow // nil without one
-	seq     number   // of the message, if it has none itself
+	active  string      // the session key
+	message *turnRow    // nil without one
+	seq     wire.Number // of the message, if it has none itself
 }
 
 // readRowEvent reads an event that contains a session row.
 func (c *Client) readRowEvent(payload json.RawMessage) *rowEvent {
 	var p struct {
-		Key     word            `json:"sessionKey"`
-		Reason  word            `json:"reason"`
+		Key     wire.Word       `json:"sessionKey"`
+		Reason  wire.Word       `json:"reason"`
 		Row     json.RawMessage `json:"session"`
 		Message *turnRow        `json:"message"`
-		Seq     number          `json:"messageSeq"`
+		Seq     wire.Number     `json:"messageSeq"`
 	}
 	bad := json.Unmarshal(payload, &p) != nil
 	is := &rowEvent{active: keyOrEmpty(p.Key)}
@@ -168,10 +170,10 @@ func (c *Client) readRowEvent(payload json.RawMessage) *rowEvent {
 }
 
 // turnOf converts the message of an event. It takes the number seq if the message has none.
-func (c *Client) turnOf(m turnRow, seq number) Turn {
+func (c *Client) turnOf(m turnRow, seq wire.Number) Turn {
 	t := c.fold([]turnRow{m})[0]
 	if t.Seq == 0 {
-		t.Seq = seq.count()
+		t.Seq = seq.Count()
 	}
 	return t
 }

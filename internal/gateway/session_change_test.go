@@ -8,12 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // idle returns a client that connects to nothing.
 func idle(t *testing.T) *gateway.Client {
 	t.Helper()
-	c, err := gateway.New(gateway.Options{})
+	c, err := gateway.New(link.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +22,7 @@ func idle(t *testing.T) *gateway.Client {
 }
 
 // runOf returns the run that an event starts or ends, or nil.
-func runOf(c *gateway.Client, e gateway.Event) *gateway.RunChange {
+func runOf(c *gateway.Client, e link.Event) *gateway.RunChange {
 	if change := c.Content(e).Change; change != nil {
 		return change.Run
 	}
@@ -46,19 +47,19 @@ func TestEventsThatTouchSessions(t *testing.T) {
 		t.Fatalf("%d events", len(events))
 	}
 	for i, e := range events {
-		ev := gateway.Event{Name: e.Event, Payload: e.Payload}
+		ev := link.Event{Name: e.Event, Payload: e.Payload}
 		change := c.Content(ev).Change
 		run := runOf(c, ev)
 		if (change != nil) != want[i].touches || (run != nil) != want[i].run || run != nil && run.Began != want[i].began || change != nil && change.Key == "" {
 			t.Errorf("%s %.80s: changes %+v, run %+v", e.Event, e.Payload, change, run)
 		}
 	}
-	run := runOf(c, gateway.Event{Name: "agent", Payload: events[0].Payload})
+	run := runOf(c, link.Event{Name: "agent", Payload: events[0].Payload})
 	if diff := cmp.Diff(&gateway.RunChange{SessionKey: "agent:cto:main", RunID: "idem-standup-1", Began: true, At: at(1795161590099)}, run); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, payload := range []string{``, `null`, `7`, `{"stream":"lifecycle","runId":7,"sessionKey":"k","data":{"phase":"start"}}`} {
-		if run := runOf(c, gateway.Event{Name: "agent", Payload: json.RawMessage(payload)}); run != nil {
+		if run := runOf(c, link.Event{Name: "agent", Payload: json.RawMessage(payload)}); run != nil {
 			t.Errorf("%q is a run: %+v", payload, run)
 		}
 	}
@@ -93,7 +94,7 @@ func TestRowsOfEvents(t *testing.T) {
 		if err := json.Unmarshal(f.Payload, &p); err != nil {
 			t.Fatal(err)
 		}
-		got := c.Content(gateway.Event{Name: f.Event, Payload: f.Payload}).Change
+		got := c.Content(link.Event{Name: f.Event, Payload: f.Payload}).Change
 		switch {
 		case got == nil:
 			t.Errorf("%s %s tells nothing", f.Event, p.Reason)
@@ -136,7 +137,7 @@ func TestRowsOfEvents(t *testing.T) {
 		},
 		"a tool's result": {`{"sessionKey":"k","message":{"role":"toolResult","content":"text"}}`, gateway.SessionChange{Key: "k"}},
 	} {
-		got := c.Content(gateway.Event{Name: "sessions.changed", Payload: json.RawMessage(tt.payload)}).Change
+		got := c.Content(link.Event{Name: "sessions.changed", Payload: json.RawMessage(tt.payload)}).Change
 		if diff := cmp.Diff(&tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"wardroom/internal/gateway/wire"
 )
 
 // FileChange is a changed file of a session, according to the version control of its workspace.
@@ -28,13 +30,13 @@ func (c *Client) SessionDiff(ctx context.Context, sessionKey string) ([]FileChan
 	var list []FileChange
 	for _, raw := range out.Files {
 		var f struct {
-			Path    word   `json:"path"`
-			Added   number `json:"additions"`
-			Removed number `json:"deletions"`
-			Binary  flag   `json:"binary"`
+			Path    wire.Word   `json:"path"`
+			Added   wire.Number `json:"additions"`
+			Removed wire.Number `json:"deletions"`
+			Binary  wire.Flag   `json:"binary"`
 		}
 		if json.Unmarshal(raw, &f) == nil && f.Path != "" {
-			list = append(list, FileChange{Path: c.short(string(f.Path)), Added: f.Added.count(), Removed: f.Removed.count(), Binary: f.Binary.is()})
+			list = append(list, FileChange{Path: c.short(string(f.Path)), Added: f.Added.Count(), Removed: f.Removed.Count(), Binary: f.Binary.Is()})
 		}
 	}
 	return list, nil
@@ -56,8 +58,8 @@ func (c *Client) Artifacts(ctx context.Context, sessionKey string) ([]string, er
 	var titles []string
 	for _, raw := range out.Artifacts {
 		var a struct {
-			Title word `json:"title"`
-			Type  word `json:"type"`
+			Title wire.Word `json:"title"`
+			Type  wire.Word `json:"type"`
 		}
 		if json.Unmarshal(raw, &a) == nil && first(a.Title, a.Type) != "" {
 			titles = append(titles, c.short(string(first(a.Title, a.Type))))

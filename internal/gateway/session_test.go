@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 )
 
@@ -230,7 +231,7 @@ func TestSession(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %v", what, s, ok, err)
 		}
 	}
-	if _, _, err := c.Session(within(t), "agent:cto:x"); !errors.Is(err, gateway.ErrRefused) {
+	if _, _, err := c.Session(within(t), "agent:cto:x"); !errors.Is(err, link.ErrRefused) {
 		t.Errorf("refused: %v", err)
 	}
 }
@@ -371,15 +372,15 @@ func TestConnection(t *testing.T) {
 		t.Errorf("%v, %v, %v", one, err, err2)
 	}
 	close(again)
-	until(t, c, "the second connection", func(s gateway.Status) bool { return s.BootID == "boot-2" && s.State == gateway.Connected })
+	until(t, c, "the second connection", func(s link.Status) bool { return s.BootID == "boot-2" && s.State == link.Connected })
 	if two, err := c.Connection(); err != nil || two == one {
 		t.Errorf("the second connection is %v, %v", two, err)
 	}
-	none, err := gateway.New(gateway.Options{})
+	none, err := gateway.New(link.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if id, err := none.Connection(); id != nil || !errors.Is(err, gateway.ErrNotConfigured) {
+	if id, err := none.Connection(); id != nil || !errors.Is(err, link.ErrNotConfigured) {
 		t.Errorf("without a gateway: %v, %v", id, err)
 	}
 }

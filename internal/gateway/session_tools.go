@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"fmt"
+
+	"wardroom/internal/gateway/wire"
 )
 
 // MCPTool is a tool that an agent has from an MCP server.
@@ -21,10 +23,10 @@ func (c *Client) MCPTools(ctx context.Context, sessionKey string) ([]MCPTool, er
 	var out struct {
 		Groups []struct {
 			Tools []struct {
-				ID     word `json:"id"`
-				Source word `json:"source"`
-				Server word `json:"mcpServer"`
-				Name   word `json:"mcpToolName"`
+				ID     wire.Word `json:"id"`
+				Source wire.Word `json:"source"`
+				Server wire.Word `json:"mcpServer"`
+				Name   wire.Word `json:"mcpToolName"`
 			} `json:"tools"`
 		} `json:"groups"`
 	}

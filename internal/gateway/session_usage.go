@@ -1,6 +1,9 @@
 package gateway
 
-import "wardroom/internal/platform/clock"
+import (
+	"wardroom/internal/gateway/wire"
+	"wardroom/internal/platform/clock"
+)
 
 // tokenCounts are numbers of tokens by class.
 type tokenCounts struct{ input, output, cacheRead, cacheWrite int64 }
@@ -10,12 +13,12 @@ func (t tokenCounts) sum() int64 { return t.input + t.output + t.cacheRead + t.c
 // wireTokens are the token counts in the gateway's objects. There are two fields for the total, because
 // the gateway uses two names for it.
 type wireTokens struct {
-	Input       number `json:"input"`
-	Output      number `json:"output"`
-	CacheRead   number `json:"cacheRead"`
-	CacheWrite  number `json:"cacheWrite"`
-	Total       number `json:"total"`
-	TotalTokens number `json:"totalTokens"`
+	Input       wire.Number `json:"input"`
+	Output      wire.Number `json:"output"`
+	CacheRead   wire.Number `json:"cacheRead"`
+	CacheWrite  wire.Number `json:"cacheWrite"`
+	Total       wire.Number `json:"total"`
+	TotalTokens wire.Number `json:"totalTokens"`
 }
 
 // counted are the token counts of a wireTokens.
@@ -32,9 +35,9 @@ type counted struct {
 // total are dropped.
 func (w wireTokens) read() counted {
 	c, total := counted{agree: true}, int64(0)
-	read := func(n number, to func(int64)) {
-		v, ok := n.tokens()
-		signed, _ := n.whole()
+	read := func(n wire.Number, to func(int64)) {
+		v, ok := n.Tokens()
+		signed, _ := n.Whole()
 		c.known, c.agree = c.known || n != "", c.agree && (ok || n == "") && signed >= 0
 		to(v)
 	}
@@ -65,22 +68,22 @@ func (w wireTokens) read() counted {
 
 // wireCosts are the gateway's costs of tokens, in dollars.
 type wireCosts struct {
-	Input      number `json:"input"`
-	Output     number `json:"output"`
-	CacheRead  number `json:"cacheRead"`
-	CacheWrite number `json:"cacheWrite"`
-	Total      number `json:"total"`
+	Input      wire.Number `json:"input"`
+	Output     wire.Number `json:"output"`
+	CacheRead  wire.Number `json:"cacheRead"`
+	CacheWrite wire.Number `json:"cacheWrite"`
+	Total      wire.Number `json:"total"`
 }
 
 // of returns the cost of tokens in nano-dollars, or false if the gateway sent none. If counts were
 // reduced, or if there is no total, it is the sum of the costs by class, each reduced like its count.
 func (w wireCosts) of(t counted) (nanos int64, ok bool) {
-	total, err := w.Total.nanos()
+	total, err := w.Total.Nanos()
 	if t.sent == t.tokenCounts && err == nil {
 		return total, true
 	}
 	for _, class := range []struct {
-		cost     number
+		cost     wire.Number
 		is, sent int64
 	}{
 		{w.Input, t.input, t.sent.input},
@@ -88,8 +91,8 @@ func (w wireCosts) of(t counted) (nanos int64, ok bool) {
 		{w.CacheRead, t.cacheRead, t.sent.cacheRead},
 		{w.CacheWrite, t.cacheWrite, t.sent.cacheWrite},
 	} {
-		cost, err := class.cost.nanos()
-		if err != nil || cost > mostNanosAll {
+		cost, err := class.cost.Nanos()
+		if err != nil || cost > wire.MostNanosAll {
 			continue
 		}
 		if class.sent > class.is {
@@ -122,18 +125,18 @@ type ModelTotals struct {
 
 // usageDetail is the part of a sessions.usage row that gives the usage for each model.
 type usageDetail struct {
-	LastActivity number `json:"lastActivity"`
+	LastActivity wire.Number `json:"lastActivity"`
 	Models       []struct {
-		Provider word      `json:"provider"`
-		Model    word      `json:"model"`
+		Provider wire.Word `json:"provider"`
+		Model    wire.Word `json:"model"`
 		Totals   *usageRow `json:"totals"`
 	} `json:"modelUsage"`
 }
 
 // transcript reads the usage for each model from a sessions.usage row. It returns false
 // if any part of the row is unreadable, because an incomplete sum would be wrong.
-func (c *Client) transcript(key, id, agentID word, d usageDetail) (TranscriptUsage, bool) {
-	t := TranscriptUsage{SessionKey: c.short(string(key)), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)), LastAt: d.LastActivity.time()}
+func (c *Client) transcript(key, id, agentID wire.Word, d usageDetail) (TranscriptUsage, bool) {
+	t := TranscriptUsage{SessionKey: c.short(string(key)), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)), LastAt: d.LastActivity.Time()}
 	if t.SessionID == "" || !validKey(string(key)) {
 		return t, false
 	}
@@ -145,10 +148,10 @@ func (c *Client) transcript(key, id, agentID word, d usageDetail) (TranscriptUsa
 			return t, false
 		}
 		totals, ok := m.Totals.totals()
-		if !ok || m.Totals.TotalTokens.tooLarge() {
+		if !ok || m.Totals.TotalTokens.TooLarge() {
 			return t, false
 		}
-		totals.Provider, totals.Model = c.secrets.line(string(m.Provider)), c.secrets.line(string(m.Model))
+		totals.Provider, totals.Model = c.secrets.Line(string(m.Provider)), c.secrets.Line(string(m.Model))
 		t.Models = append(t.Models, totals)
 	}
 	return t, true

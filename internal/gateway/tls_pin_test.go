@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // To tell a renewed certificate from an interception, a person needs both the expected
@@ -32,7 +32,7 @@ func TestOtherPinIsNamed(t *testing.T) {
 			g.StartTLS()
 			opt := g.options()
 			opt.Pins = test.pins
-			s := untilState(t, client(t, opt), gateway.Untrusted)
+			s := untilState(t, client(t, opt), link.Untrusted)
 			for _, want := range append(test.names, s.Certificate.Fingerprint) {
 				if !strings.Contains(s.LastError, want) {
 					t.Errorf("it lacks %q: %s", want, s.LastError)

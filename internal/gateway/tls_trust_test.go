@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // certificate returns a certificate signed by an authority, or by itself; change may
@@ -109,23 +109,23 @@ func TestTrust(t *testing.T) {
 	})
 	for name, test := range map[string]struct {
 		presents tls.Certificate
-		trusts   func(*gateway.Options)
+		trusts   func(*link.Options)
 		says     string // empty if it connects
 	}{
-		"the gateway's own, unpinned":        {own, func(*gateway.Options) {}, "contains no names"},
-		"the gateway's own, as authority":    {own, func(o *gateway.Options) { o.Roots = pool(own) }, "contains no names"},
-		"the gateway's own, pinned":          {own, func(o *gateway.Options) { o.Pins = [][32]byte{pin(own)} }, ""},
-		"the second of two pins":             {own, func(o *gateway.Options) { o.Pins = [][32]byte{pin(other), pin(own)} }, ""},
-		"another pin":                        {own, func(o *gateway.Options) { o.Pins = [][32]byte{pin(other)} }, "does not match AGENTRT_GATEWAY_TLS_PIN"},
-		"a pin, though an authority signed":  {signed, func(o *gateway.Options) { o.Pins, o.Roots = [][32]byte{pin(other)}, pool(ca) }, "does not match AGENTRT_GATEWAY_TLS_PIN"},
-		"a pin, though verification is off":  {own, func(o *gateway.Options) { o.Pins, o.InsecureTLS = [][32]byte{pin(other)}, true }, "does not match AGENTRT_GATEWAY_TLS_PIN"},
-		"an expired one, pinned":             {expired, func(o *gateway.Options) { o.Pins = [][32]byte{pin(expired)} }, ""},
-		"an authority of our own":            {signed, func(o *gateway.Options) { o.Roots = pool(ca) }, ""},
-		"an authority that nobody named":     {signed, func(*gateway.Options) {}, "not signed by an authority that this host trusts"},
-		"another authority than the one":     {signed, func(o *gateway.Options) { o.Roots = pool(foreign) }, "not signed by an authority in AGENTRT_GATEWAY_CA_FILE"},
-		"another name":                       {named, func(o *gateway.Options) { o.Roots = pool(ca) }, `valid for ["gateway.example.org"]`},
-		"an expired one":                     {expired, func(o *gateway.Options) { o.Roots = pool(ca) }, "valid only from"},
-		"the gateway's own, nothing checked": {own, func(o *gateway.Options) { o.InsecureTLS = true }, ""},
+		"the gateway's own, unpinned":        {own, func(*link.Options) {}, "contains no names"},
+		"the gateway's own, as authority":    {own, func(o *link.Options) { o.Roots = pool(own) }, "contains no names"},
+		"the gateway's own, pinned":          {own, func(o *link.Options) { o.Pins = [][32]byte{pin(own)} }, ""},
+		"the second of two pins":             {own, func(o *link.Options) { o.Pins = [][32]byte{pin(other), pin(own)} }, ""},
+		"another pin":                        {own, func(o *link.Options) { o.Pins = [][32]byte{pin(other)} }, "does not match AGENTRT_GATEWAY_TLS_PIN"},
+		"a pin, though an authority signed":  {signed, func(o *link.Options) { o.Pins, o.Roots = [][32]byte{pin(other)}, pool(ca) }, "does not match AGENTRT_GATEWAY_TLS_PIN"},
+		"a pin, though verification is off":  {own, func(o *link.Options) { o.Pins, o.InsecureTLS = [][32]byte{pin(other)}, true }, "does not match AGENTRT_GATEWAY_TLS_PIN"},
+		"an expired one, pinned":             {expired, func(o *link.Options) { o.Pins = [][32]byte{pin(expired)} }, ""},
+		"an authority of our own":            {signed, func(o *link.Options) { o.Roots = pool(ca) }, ""},
+		"an authority that nobody named":     {signed, func(*link.Options) {}, "not signed by an authority that this host trusts"},
+		"another authority than the one":     {signed, func(o *link.Options) { o.Roots = pool(foreign) }, "not signed by an authority in AGENTRT_GATEWAY_CA_FILE"},
+		"another name":                       {named, func(o *link.Options) { o.Roots = pool(ca) }, `valid for ["gateway.example.org"]`},
+		"an expired one":                     {expired, func(o *link.Options) { o.Roots = pool(ca) }, "valid only from"},
+		"the gateway's own, nothing checked": {own, func(o *link.Options) { o.InsecureTLS = true }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := encrypted(t, func() tls.Certificate { return test.presents }, stays)
@@ -136,7 +136,7 @@ func TestTrust(t *testing.T) {
 				await(t, c)
 				return
 			}
-			s := untilState(t, c, gateway.Untrusted)
+			s := untilState(t, c, link.Untrusted)
 			if want := fmt.Sprintf("%X", pin(test.presents)); strings.ReplaceAll(s.Certificate.Fingerprint, ":", "") != want {
 				t.Errorf("the fingerprint is %s, want %s", s.Certificate.Fingerprint, want)
 			}
@@ -145,7 +145,7 @@ func TestTrust(t *testing.T) {
 					t.Errorf("it lacks %q: %s", part, s.LastError)
 				}
 			}
-			if _, err := c.Agents(within(t)); !errors.Is(err, gateway.ErrUntrusted) {
+			if _, err := c.Agents(within(t)); !errors.Is(err, link.ErrUntrusted) {
 				t.Errorf("Agents: %v", err)
 			}
 			if g.dials() != 0 {
@@ -186,12 +186,12 @@ func TestRotatedCertificate(t *testing.T) {
 			rotated.Store(true)
 			close(restart)
 			if len(pins) == 2 {
-				until(t, c, "the second connection", func(s gateway.Status) bool { return s.State == gateway.Connected && g.dials() == 2 })
+				until(t, c, "the second connection", func(s link.Status) bool { return s.State == link.Connected && g.dials() == 2 })
 				return
 			}
-			untilState(t, c, gateway.Untrusted)
+			untilState(t, c, link.Untrusted)
 			rotated.Store(false)
-			if s := untilState(t, c, gateway.Connected); s.Certificate != nil {
+			if s := untilState(t, c, link.Connected); s.Certificate != nil {
 				t.Error("the refused certificate is still shown")
 			}
 		})
@@ -225,14 +225,14 @@ func TestNothingIsSentToTheUntrusted(t *testing.T) {
 		}
 	})
 	g := &replayer{t: t}
-	for name, trusts := range map[string]func(*gateway.Options){
-		"another pin":   func(o *gateway.Options) { o.Pins = [][32]byte{pin(other)} },
-		"unknown roots": func(o *gateway.Options) { o.Roots = pool(other) },
+	for name, trusts := range map[string]func(*link.Options){
+		"another pin":   func(o *link.Options) { o.Pins = [][32]byte{pin(other)} },
+		"unknown roots": func(o *link.Options) { o.Roots = pool(other) },
 	} {
-		opt := gateway.Options{URL: "wss://" + l.Addr().String(), Token: token, Backoff: gateway.Backoff{Min: time.Millisecond, Max: 5 * time.Millisecond}}
+		opt := link.Options{URL: "wss://" + l.Addr().String(), Token: token, Backoff: link.Backoff{Min: time.Millisecond, Max: 5 * time.Millisecond}}
 		trusts(&opt)
 		c := client(t, opt)
-		untilState(t, c, gateway.Untrusted)
+		untilState(t, c, link.Untrusted)
 		if heard := <-said; heard != "" {
 			t.Errorf("%s: it said %q", name, heard)
 		}
@@ -251,7 +251,7 @@ func TestHostileCertificate(t *testing.T) {
 	})
 	g := encrypted(t, func() tls.Certificate { return hostile }, stays)
 	c := client(t, g.options())
-	s := untilState(t, c, gateway.Untrusted)
+	s := untilState(t, c, link.Untrusted)
 	for _, text := range []string{s.LastError, s.Certificate.Subject} {
 		if strings.ContainsAny(text, "\n\x1b\u202e") || len(text) > 2500 {
 			t.Errorf("%d bytes: %q", len(text), text)
@@ -270,7 +270,7 @@ func TestOldTLS(t *testing.T) {
 	g.StartTLS()
 	opt := g.options()
 	opt.Pins = [][32]byte{pin(own)}
-	if s := untilState(t, client(t, opt), gateway.Unreachable); !strings.Contains(s.LastError, "protocol version") {
+	if s := untilState(t, client(t, opt), link.Unreachable); !strings.Contains(s.LastError, "protocol version") {
 		t.Errorf("it says %q", s.LastError)
 	}
 }

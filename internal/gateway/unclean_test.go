@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"wardroom/internal/gateway/wire"
 	"wardroom/internal/platform/clock"
 )
 
 // testClient returns a client that only decodes.
 func testClient() *Client {
-	return &Client{secrets: newSecrets(nil, "test-gateway-token-0123456789abcdef")}
+	return &Client{secrets: wire.NewSecrets(nil, "test-gateway-token-0123456789abcdef")}
 }
 
 // A runtime that stops advancing a session's time must not hide new messages, nor show a time that is not yet.
@@ -112,25 +113,23 @@ func TestJobRunTimes(t *testing.T) {
 	}
 }
 
-// FuzzAnswers feeds arbitrary answers to the readers of sessions, usage and jobs. No client may show a date before
+// FuzzAnswers feeds arbitrary answers to every reader. No client may show a date before
 // 2000 or after 2100 or a negative count, and no cost may be lost without a mark.
 func FuzzAnswers(f *testing.F) {
-	for _, name := range []string{"sessions", "rows", "cron", "history", "agent"} {
+	for _, name := range []string{"sessions", "rows", "cron", "history", "agent", "agents", "both", "wait"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
 		if err != nil {
 			f.Fatal(err)
 		}
-		for _, frame := range framesIn(data) {
-			var one struct{ Payload json.RawMessage }
-			if json.Unmarshal(frame, &one) == nil {
-				f.Add([]byte(one.Payload))
-			}
+		for _, payload := range payloadsIn(data) {
+			f.Add(payload)
 		}
 	}
 	f.Add([]byte(`{"sessions":[{"key":"a","sessionId":"t","updatedAt":1e300,"startedAt":-1,"usage":{"input":-5,"output":2,"cacheRead":9,"totalTokens":3,"totalCost":0.5,"modelUsage":[{"totals":{"input":1,"output":2,"totalCost":1}}]}}]}`))
 	f.Add([]byte(`{"jobs":[{"id":"j","schedule":{"kind":"at","at":"1970-01-01T00:00:00Z","everyMs":-7.5},"state":{"nextRunAtMs":"9e15"}}],"entries":[{"jobId":"j","action":"finished","ts":1,"runAtMs":4e12,"durationMs":1e300}]}`))
 	f.Add([]byte(`{"messages":[{"role":"assistant","timestamp":5.5,"usage":{"input":"-1","totalTokens":1e400,"cost":{"total":"0.25"}}}]}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
+		readEverything(t, payload)
 		c := testClient()
 		var all struct {
 			usageList
@@ -214,8 +213,8 @@ func sound(t *testing.T, v reflect.Value) {
 }
 
 // dollars returns an amount in nano-dollars, or 0 if it is not plausible.
-func dollars(n number, most int64) int64 {
-	nanos, err := n.nanos()
+func dollars(n wire.Number, most int64) int64 {
+	nanos, err := n.Nanos()
 	if err != nil || nanos > most {
 		return 0
 	}
@@ -230,7 +229,7 @@ func keepsCost(t *testing.T, is *Usage, raw json.RawMessage) {
 	if json.Unmarshal(raw, &w) != nil || w == nil || json.Unmarshal(w.Cost, &price) != nil {
 		return
 	}
-	said := dollars(price.Total, mostNanos)
+	said := dollars(price.Total, wire.MostNanos)
 	switch {
 	case said == 0:
 	case is == nil:
@@ -244,9 +243,9 @@ func keepsCost(t *testing.T, is *Usage, raw json.RawMessage) {
 func keepsTotals(t *testing.T, used SessionUsage, raw json.RawMessage) {
 	t.Helper()
 	var row struct {
-		Key   word
+		Key   wire.Word
 		Usage struct {
-			Cost number `json:"totalCost"`
+			Cost wire.Number `json:"totalCost"`
 		}
 	}
 	if json.Unmarshal(raw, &row) != nil {
@@ -256,7 +255,7 @@ func keepsTotals(t *testing.T, used SessionUsage, raw json.RawMessage) {
 	if !counted || len(used.Totals) > 1 {
 		return
 	}
-	if said := dollars(row.Usage.Cost, mostNanosAll); said > 0 && is.Pricing == Priced && is.CostNanoUSD != said {
+	if said := dollars(row.Usage.Cost, wire.MostNanosAll); said > 0 && is.Pricing == Priced && is.CostNanoUSD != said {
 		t.Errorf("%s costs %d, unmarked", raw, is.CostNanoUSD)
 	}
 }

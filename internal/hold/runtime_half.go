@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -64,7 +65,7 @@ func (s *Service) run(ctx context.Context, held *job.Held) error {
 		if errors.Is(err, errChanged) {
 			continue
 		}
-		if err != nil && ctx.Err() == nil && (gateway.IsUnavailable(err) || fault.Of(err) != nil) {
+		if err != nil && ctx.Err() == nil && (link.IsUnavailable(err) || fault.Of(err) != nil) {
 			return w.postpone(ctx, err)
 		}
 		return err
@@ -74,7 +75,7 @@ func (s *Service) run(ctx context.Context, held *job.Held) error {
 // postpone stores why the work must wait. The timer continues it.
 func (w *worker) postpone(ctx context.Context, why error) error {
 	wait := retryLater
-	if gateway.IsUnavailable(why) {
+	if link.IsUnavailable(why) {
 		wait = retrySoon
 	}
 	f := fault.Of(why)
@@ -200,7 +201,7 @@ func (w *worker) holdModel(ctx context.Context) (why string, _ error) {
 			return "", err
 		}
 		err = w.patch(ctx, is, holdPatch(w.h.Reason), "Wardroom holds "+w.h.agentID)
-		if errors.Is(err, gateway.ErrMissingScope) {
+		if errors.Is(err, link.ErrMissingScope) {
 			return "The gateway has not granted Wardroom the scope operator.admin. Others can still start runs of the agent; Wardroom stops each one.", nil
 		}
 		if err != nil {
@@ -263,7 +264,7 @@ func (w *worker) disableJobs(ctx context.Context) error {
 			return err
 		}
 		_, err := w.Runtime.ChangeJob(ctx, j.ID, gateway.JobChange{Enabled: new(false)}, "")
-		if err != nil && !errors.Is(err, gateway.ErrNoJob) && !errors.Is(err, gateway.ErrRefused) { // the runtime refuses to change jobs of its own
+		if err != nil && !errors.Is(err, gateway.ErrNoJob) && !errors.Is(err, link.ErrRefused) { // the runtime refuses to change jobs of its own
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 )
@@ -33,10 +34,10 @@ type Check struct {
 
 // Step is one step of a check.
 type Step struct {
-	Step  StepName          `json:"step" enum:"key,turn,tools,own,whoami" doc:"key: the agent has a usable key. turn: the agent ran. tools: the session has the tools. own: it has no others' tools. whoami: Wardroom received the call."`
-	State gateway.StepState `json:"state" enum:"ok,failed,not_reached,skipped" doc:"skipped: the gateway could not tell. not_reached: an earlier step failed."`
-	Saw   string            `json:"saw" doc:"What was observed. It can quote the gateway or the agent."`
-	Fix   string            `json:"fix" doc:"What to do; empty unless the step failed."`
+	Step  StepName       `json:"step" enum:"key,turn,tools,own,whoami" doc:"key: the agent has a usable key. turn: the agent ran. tools: the session has the tools. own: it has no others' tools. whoami: Wardroom received the call."`
+	State link.StepState `json:"state" enum:"ok,failed,not_reached,skipped" doc:"skipped: the gateway could not tell. not_reached: an earlier step failed."`
+	Saw   string         `json:"saw" doc:"What was observed. It can quote the gateway or the agent."`
+	Fix   string         `json:"fix" doc:"What to do; empty unless the step failed."`
 }
 
 // StepName identifies a step of a check.
@@ -55,13 +56,13 @@ const (
 func stepNames() []StepName { return []StepName{stepKey, stepTurn, stepTools, stepOwn, stepWhoami} }
 
 // add adds the next step.
-func (c *Check) add(state gateway.StepState, saw, fix string) {
+func (c *Check) add(state link.StepState, saw, fix string) {
 	c.Steps = append(c.Steps, Step{stepNames()[len(c.Steps)], state, saw, fix})
 }
 
 // fail adds the next step as failed, and the others as not reached.
 func (c *Check) fail(saw, fix string) {
-	for state := gateway.StepFailed; len(c.Steps) < len(stepNames()); state, saw, fix = gateway.StepNotReached, "", "" {
+	for state := link.StepFailed; len(c.Steps) < len(stepNames()); state, saw, fix = link.StepNotReached, "", "" {
 		c.add(state, saw, fix)
 	}
 }
@@ -81,7 +82,7 @@ func (s *Service) Check(ctx context.Context, agentID string) (Check, error) {
 		c.fail(a.Name+" has no usable key.", "Create a key, set it in the gateway’s environment, and restart the gateway.")
 		return c, nil
 	}
-	c.add(gateway.StepOK, a.Name+" has a usable key.", "")
+	c.add(link.StepOK, a.Name+" has a usable key.", "")
 	id := db.NewID()
 	key := "agent:" + agentID + ":tools-check:" + id
 	answer, err := s.turn(ctx, gateway.Question{
@@ -101,7 +102,7 @@ func (s *Service) Check(ctx context.Context, agentID string) (Check, error) {
 		return Check{}, err
 	}
 	s.judge(ctx, &c, a, answer, after.usedAt != nil && !after.usedAt.Before(began.Truncate(time.Millisecond)))
-	c.Connected = !slices.ContainsFunc(c.Steps, func(s Step) bool { return s.State == gateway.StepFailed })
+	c.Connected = !slices.ContainsFunc(c.Steps, func(s Step) bool { return s.State == link.StepFailed })
 	return c, s.DB.Tx(ctx, func(tx *db.Tx) error {
 		return event.Record(ctx, tx, s.Now(), event.Audit, "agent.tools_checked", event.Subject{Kind: "agent", ID: agentID, Name: a.Name},
 			map[string]any{"connected": c.Connected, "session_key": key})
@@ -133,7 +134,7 @@ func (s *Service) judge(ctx context.Context, c *Check, a toolUser, answer gatewa
 		c.fail(strings.TrimSpace(fmt.Sprintf("The turn did not finish: %s. %s", answer.Outcome, answer.Error)), "Open the session to see why, then test again.")
 		return
 	}
-	c.add(gateway.StepOK, "The agent answered: "+clip(strings.TrimSpace(answer.Text), maxAnswer/4), "")
+	c.add(link.StepOK, "The agent answered: "+clip(strings.TrimSpace(answer.Text), maxAnswer/4), "")
 	tools, err := s.Runtime.MCPTools(ctx, c.SessionKey)
 	servers := []string{}
 	for _, t := range tools {
@@ -143,19 +144,19 @@ func (s *Service) judge(ctx context.Context, c *Check, a toolUser, answer gatewa
 	}
 	switch {
 	case err != nil:
-		c.add(gateway.StepSkipped, "The gateway could not list the tools of the session.", "")
-		c.add(gateway.StepSkipped, "", "")
+		c.add(link.StepSkipped, "The gateway could not list the tools of the session.", "")
+		c.add(link.StepSkipped, "", "")
 	case len(servers) == 0:
 		c.fail("The session has no tools of Wardroom.", "Check that the gateway has the configuration and the variable "+variable(a.AgentID)+
 			", that you restarted it, and that it reaches Wardroom at the URL of the server. Then test again. "+
 			"Each test starts a new session, because a session whose first turn met an unavailable server never sees the tools.")
 		return
 	default:
-		c.add(gateway.StepOK, "The session has the tools of "+strings.Join(servers, ", ")+".", "")
+		c.add(link.StepOK, "The session has the tools of "+strings.Join(servers, ", ")+".", "")
 		c.addOwn(a.AgentID, servers)
 	}
 	if called {
-		c.add(gateway.StepOK, "Wardroom received the call of "+a.Name+".", "")
+		c.add(link.StepOK, "Wardroom received the call of "+a.Name+".", "")
 		return
 	}
 	c.fail("Wardroom received no call of whoami with a key of "+a.Name+".", "Read the agent’s answer above. If it called the tool, "+
@@ -165,10 +166,10 @@ func (s *Service) judge(ctx context.Context, c *Check, a toolUser, answer gatewa
 // addOwn adds the step that an agent has only its own server.
 func (c *Check) addOwn(agentID string, servers []string) {
 	if len(servers) == 1 {
-		c.add(gateway.StepOK, "The agent has no tools of other agents.", "")
+		c.add(link.StepOK, "The agent has no tools of other agents.", "")
 		return
 	}
 	others := slices.DeleteFunc(slices.Clone(servers), func(server string) bool { return server == account.ToolServer(agentID) })
-	c.add(gateway.StepFailed, "The agent can also use "+strings.Join(others, ", ")+", and would act in another agent’s name.",
+	c.add(link.StepFailed, "The agent can also use "+strings.Join(others, ", ")+", and would act in another agent’s name.",
 		"Add "+strings.Join(others, "__*, ")+"__* to agents.entries."+agentID+".tools.deny, and restart the gateway.")
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // Changes lets requests wait for a reader. The zero value is ready to use.
@@ -46,7 +46,7 @@ func (c *Changes) Await(ctx context.Context, patience time.Duration, what string
 		select {
 		case <-changed:
 		case <-late.C:
-			return gateway.ErrTimeout.With("Reading the %s took longer than %s.", what, patience)
+			return link.ErrTimeout.With("Reading the %s took longer than %s.", what, patience)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 )
@@ -107,7 +107,7 @@ func (l *Loop) away(err error) bool { return l.DB.Away(l.Name, err) }
 // unreachable reports whether an error means that there is no connection to the gateway.
 func unreachable(err error) bool {
 	f := fault.Of(err)
-	return f != nil && f.Kind == fault.Unavailable && !errors.Is(err, gateway.ErrBusy)
+	return f != nil && f.Kind == fault.Unavailable && !errors.Is(err, link.ErrBusy)
 }
 
 // release gives up the claim.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // eventBuffer is how many events can be pending. When the buffer is full, the gateway client
@@ -18,13 +19,13 @@ const eventBuffer = 1024
 
 // Runtime is the part of the gateway client that a Follower uses.
 type Runtime interface {
-	Events(buffer int) (events <-chan gateway.Event, stop func()) // starts with EventConnected if there is a connection
-	Content(e gateway.Event) gateway.Content
+	Events(buffer int) (events <-chan link.Event, stop func()) // starts with EventConnected if there is a connection
+	Content(e link.Event) gateway.Content
 }
 
 // Event is an event of the gateway with its content.
 type Event struct {
-	gateway.Event
+	link.Event
 	gateway.Content
 }
 
@@ -55,7 +56,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		}
 		stop()
 		// Events were missed because the readers were too slow, or the gateway client has ended.
-		f.pass(Event{Event: gateway.Event{Resync: true}})
+		f.pass(Event{Event: link.Event{Resync: true}})
 		Sleep(ctx, RetryFirst)
 	}
 	return nil

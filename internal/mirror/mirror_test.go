@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -24,19 +25,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // runtime is a fake gateway whose subscriptions the test ends.
 type runtime struct {
 	mu   sync.Mutex
-	subs []chan gateway.Event
+	subs []chan link.Event
 	read int // events decoded
 }
 
-func (r *runtime) Events(buffer int) (<-chan gateway.Event, func()) {
+func (r *runtime) Events(buffer int) (<-chan link.Event, func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ch := make(chan gateway.Event, buffer)
+	ch := make(chan link.Event, buffer)
 	r.subs = append(r.subs, ch)
 	return ch, func() {}
 }
 
-func (r *runtime) Content(e gateway.Event) gateway.Content {
+func (r *runtime) Content(e link.Event) gateway.Content {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.read++
@@ -62,12 +63,12 @@ func TestFollower(t *testing.T) {
 		running.Go(func() { _ = f.Run(ctx) })
 		synctest.Wait()
 		for _, name := range []string{"a", "b"} {
-			r.subs[0] <- gateway.Event{Name: name}
+			r.subs[0] <- link.Event{Name: name}
 		}
 		close(r.subs[0]) // the readers were too slow
 		time.Sleep(RetryFirst + time.Millisecond)
 		synctest.Wait()
-		r.subs[1] <- gateway.Event{Name: "c"}
+		r.subs[1] <- link.Event{Name: "c"}
 		synctest.Wait()
 		cancel()
 		running.Wait()
@@ -132,13 +133,13 @@ func TestLoopIsQuiet(t *testing.T) {
 			t.Errorf("the claim is tried again after %s", next)
 		}
 	}
-	for _, result = range []error{gateway.ErrUnreachable.With("Nothing listens."), db.ErrBusy} {
+	for _, result = range []error{link.ErrUnreachable.With("Nothing listens."), db.ErrBusy} {
 		l.Step(t.Context())
 	}
 	if log.Len() > 0 {
 		t.Errorf("logged:\n%s", &log)
 	}
-	result = gateway.ErrBusy
+	result = link.ErrBusy
 	if l.Step(t.Context()); log.Len() == 0 {
 		t.Error("a busy gateway was not logged")
 	}
@@ -256,7 +257,7 @@ func TestAwait(t *testing.T) {
 		await := func(ctx context.Context) error {
 			return c.Await(ctx, time.Second, "things", func() (bool, error) { return ready, nil })
 		}
-		if err := await(t.Context()); !errors.Is(err, gateway.ErrTimeout) || !strings.Contains(err.Error(), "Reading the things took longer than 1s.") {
+		if err := await(t.Context()); !errors.Is(err, link.ErrTimeout) || !strings.Contains(err.Error(), "Reading the things took longer than 1s.") {
 			t.Errorf("without a change: %v", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/pairing"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -25,8 +25,8 @@ func TestWrongKey(t *testing.T) {
 		id := p.pair(r).Device.ID
 		p.stop()
 
-		with := func(keys vault.Source) func(*pairing.Service, *gateway.Options) {
-			return func(s *pairing.Service, _ *gateway.Options) { s.Keys = keys }
+		with := func(keys vault.Source) func(*pairing.Service, *link.Options) {
+			return func(s *pairing.Service, _ *link.Options) { s.Keys = keys }
 		}
 		for name, keys := range map[string]vault.Source{"another key": {Key: keyB}, "no key": {}, "no key file": {File: filepath.Join(t.TempDir(), "encryption.key")}} {
 			p = start(t, d, r, with(keys))
@@ -67,13 +67,13 @@ func TestRefusals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		t.Run("without a key it names the setting", func(t *testing.T) {
-			p := start(t, d, r, func(s *pairing.Service, _ *gateway.Options) { s.Keys = vault.Source{} })
+			p := start(t, d, r, func(s *pairing.Service, _ *link.Options) { s.Keys = vault.Source{} })
 			if _, _, err := p.Start(admin(t)); !errors.Is(err, pairing.ErrNoKey) || !strings.Contains(fault.Of(err).Detail, "ENCRYPTION_KEY") {
 				t.Errorf("it says %v", err)
 			}
 		})
 		t.Run("with the device in the settings they win", func(t *testing.T) {
-			p := start(t, d, r, func(s *pairing.Service, _ *gateway.Options) { s.Own = make([]byte, 32) })
+			p := start(t, d, r, func(s *pairing.Service, _ *link.Options) { s.Own = make([]byte, 32) })
 			_, _, start := p.Start(admin(t))
 			_, _, rotate := p.Rotate(admin(t))
 			_, forget := p.Forget(admin(t))
@@ -96,7 +96,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 		t.Run("a new device needs the shared token", func(t *testing.T) {
-			p := start(t, d, r, func(_ *pairing.Service, o *gateway.Options) { o.Token = "" })
+			p := start(t, d, r, func(_ *pairing.Service, o *link.Options) { o.Token = "" })
 			if _, _, err := p.Rotate(admin(t)); !errors.Is(err, pairing.ErrNeedsToken) {
 				t.Errorf("it says %v", err)
 			}

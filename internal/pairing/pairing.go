@@ -15,7 +15,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/plaintext"
@@ -63,14 +63,14 @@ type Pairing struct {
 	Detail string      `json:"detail" doc:"Explanation of the state, and what to do."`
 	Device *Device     `json:"device" doc:"The device; null if none."`
 
-	Connection gateway.State    `json:"connection" enum:"not_configured,connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"State of this replica's connection to the gateway; see GET /agentrt/status for details."`
-	Auth       string           `json:"auth" enum:"none,token,device_token" doc:"Credential of the last connection attempt."`
-	TokenSince *clock.Time      `json:"token_since" doc:"When the device's token was stored; null without a token."`
-	Request    *gateway.Pairing `json:"request" doc:"Request to approve on the gateway's host, with the command to run there; null if none."`
+	Connection link.State    `json:"connection" enum:"not_configured,connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"State of this replica's connection to the gateway; see GET /agentrt/status for details."`
+	Auth       string        `json:"auth" enum:"none,token,device_token" doc:"Credential of the last connection attempt."`
+	TokenSince *clock.Time   `json:"token_since" doc:"When the device's token was stored; null without a token."`
+	Request    *link.Pairing `json:"request" doc:"Request to approve on the gateway's host, with the command to run there; null if none."`
 
-	Asked       []string             `json:"scopes_asked" nullable:"false" doc:"Scopes that Wardroom requests (AGENTRT_GATEWAY_SCOPES)."`
-	Granted     []string             `json:"scopes_granted" nullable:"false" doc:"Scopes granted on the last connection, or already approved while a request is waiting."`
-	Connections []gateway.Connection `json:"connections" nullable:"false" doc:"This replica's connections to the gateway, which share one device, each with its scopes."`
+	Asked       []string          `json:"scopes_asked" nullable:"false" doc:"Scopes that Wardroom requests (AGENTRT_GATEWAY_SCOPES)."`
+	Granted     []string          `json:"scopes_granted" nullable:"false" doc:"Scopes granted on the last connection, or already approved while a request is waiting."`
+	Connections []link.Connection `json:"connections" nullable:"false" doc:"This replica's connections to the gateway, which share one device, each with its scopes."`
 
 	Missing []Missing `json:"scopes_missing" nullable:"false" doc:"Scopes that a feature needs and Wardroom does not have; empty while unknown."`
 
@@ -97,9 +97,9 @@ type Missing struct {
 
 // Next is a device that waits for approval to replace the current one.
 type Next struct {
-	Device  Device           `json:"device"`
-	Request *gateway.Pairing `json:"request" doc:"Request to approve, with the command; null until the gateway answers."`
-	Error   string           `json:"error" doc:"Last error of the gateway or the connection; empty before the first attempt."`
+	Device  Device        `json:"device"`
+	Request *link.Pairing `json:"request" doc:"Request to approve, with the command; null until the gateway answers."`
+	Error   string        `json:"error" doc:"Last error of the gateway or the connection; empty before the first attempt."`
 }
 
 // Reminder is a device that Wardroom no longer uses but the gateway may still list.
@@ -174,27 +174,27 @@ type stored struct {
 
 // answer is the gateway's last response to a device that waits for approval.
 type answer struct {
-	Request *gateway.Pairing `json:"request"`
-	Error   string           `json:"error"`
+	Request *link.Pairing `json:"request"`
+	Error   string        `json:"error"`
 }
 
 // open decrypts a device's key and token for use with the gateway at the given address. It omits
 // the token if another gateway issued it.
-func (r stored) open(v *vault.Vault, address string) (gateway.Identity, error) {
+func (r stored) open(v *vault.Vault, address string) (link.Identity, error) {
 	seed, err := v.Open(keyPlace(r.device.ID), r.sealedKey)
 	if err != nil {
-		return gateway.Identity{}, err
+		return link.Identity{}, err
 	}
 	if len(seed) != ed25519.SeedSize {
-		return gateway.Identity{}, vault.ErrBroken
+		return link.Identity{}, vault.ErrBroken
 	}
-	id := gateway.Identity{Key: ed25519.NewKeyFromSeed(seed), Gateway: address}
+	id := link.Identity{Key: ed25519.NewKeyFromSeed(seed), Gateway: address}
 	if r.sealedToken == "" || r.gateway != address {
 		return id, nil
 	}
 	token, err := v.Open(tokenPlace(r.device.ID), r.sealedToken)
 	if err != nil {
-		return gateway.Identity{}, err
+		return link.Identity{}, err
 	}
 	id.Token = string(token)
 	return id, nil

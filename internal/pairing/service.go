@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/vault"
 )
 
 // Runtime is the part of the gateway client that pairing needs.
 type Runtime interface {
-	Status() gateway.Status
+	Status() link.Status
 	Address() string // the gateway's address; a token is sent only to the gateway that issued it
 	HasToken() bool  // whether a shared token is set
-	SetIdentity(id gateway.Identity)
-	Introduce(ctx context.Context, key ed25519.PrivateKey) gateway.Introduction
+	SetIdentity(id link.Identity)
+	Introduce(ctx context.Context, key ed25519.PrivateKey) link.Introduction
 }
 
 // Service manages Wardroom's device. Call Load before anything else. It must not be
@@ -45,7 +45,7 @@ type Service struct {
 	held held
 
 	eventsMu sync.Mutex
-	events   []gateway.DeviceEvent
+	events   []link.DeviceEvent
 }
 
 // held is the device that the gateway client in this replica uses.
@@ -77,10 +77,10 @@ func (s *Service) Show(ctx context.Context) (Pairing, error) {
 }
 
 // decrypt returns the decrypted key and token of a device.
-func (s *Service) decrypt(r stored) (gateway.Identity, error) {
+func (s *Service) decrypt(r stored) (link.Identity, error) {
 	v, err := s.Keys.Find()
 	if err != nil {
-		return gateway.Identity{}, err
+		return link.Identity{}, err
 	}
 	return r.open(v, s.Runtime.Address())
 }
@@ -281,19 +281,19 @@ func (s *Service) CancelRotation(ctx context.Context) (Pairing, error) {
 
 // Stored returns the stored device identity, or the zero Identity if no device is stored.
 // It is meant for commands that run alongside the server, so it does not change anything.
-func Stored(ctx context.Context, q db.Queryer, keys vault.Source, address string) (gateway.Identity, error) {
+func Stored(ctx context.Context, q db.Queryer, keys vault.Source, address string) (link.Identity, error) {
 	current, _, err := load(ctx, q)
 	if err != nil || current == nil {
-		return gateway.Identity{}, err
+		return link.Identity{}, err
 	}
-	var id gateway.Identity
+	var id link.Identity
 	v, err := keys.Find()
 	if err == nil {
 		id, err = current.open(v, address)
 	}
 	if err != nil {
 		why := unreadable(err)
-		return gateway.Identity{Problem: why}, fmt.Errorf("%s", why) //nolint:err113 // for people
+		return link.Identity{Problem: why}, fmt.Errorf("%s", why) //nolint:err113 // for people
 	}
 	return id, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/pairing"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -72,13 +73,13 @@ func (r *record) String() string {
 }
 
 // start runs a replica. change, if not nil, modifies the service before it loads.
-func start(t *testing.T, d *db.DB, r *faults.Runtime, change func(*pairing.Service, *gateway.Options)) *process {
+func start(t *testing.T, d *db.DB, r *faults.Runtime, change func(*pairing.Service, *link.Options)) *process {
 	t.Helper()
 	log := &record{}
 	p := &process{t: t, log: log}
-	opt := gateway.Options{
+	opt := link.Options{
 		URL: r.URL(), Token: shared, Scopes: []string{"operator.read", "operator.write"}, Timeout: 5 * time.Second,
-		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: 20 * time.Millisecond, Quick: 10 * time.Millisecond, Pairing: 10 * time.Millisecond},
+		Backoff: link.Backoff{Min: 2 * time.Millisecond, Max: 20 * time.Millisecond, Quick: 10 * time.Millisecond, Pairing: 10 * time.Millisecond},
 		Log:     slog.New(slog.NewTextHandler(log, nil)),
 	}
 	p.Service = &pairing.Service{
@@ -161,17 +162,17 @@ func (p *process) pair(r *faults.Runtime) pairing.Pairing {
 func (p *process) paired() pairing.Pairing {
 	p.t.Helper()
 	return p.becomes("paired", func(is pairing.Pairing) bool {
-		return is.State == pairing.Paired && is.TokenSince != nil && is.Connection == gateway.Connected
+		return is.State == pairing.Paired && is.TokenSince != nil && is.Connection == link.Connected
 	})
 }
 
 // reconnects waits for another connection.
-func (p *process) reconnects(r *faults.Runtime) gateway.Status {
+func (p *process) reconnects(r *faults.Runtime) link.Status {
 	p.t.Helper()
 	made := p.client.Connections()
 	r.Drop()
 	late := time.Now().Add(20 * time.Second)
-	for p.client.Connections() == made || p.client.Status().State != gateway.Connected {
+	for p.client.Connections() == made || p.client.Status().State != link.Connected {
 		if time.Now().After(late) {
 			p.t.Fatalf("never connected again: %+v", p.client.Status())
 		}
@@ -187,7 +188,7 @@ func TestPairing(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
-		is := p.becomes("told that there is no device", func(is pairing.Pairing) bool { return is.Connection == gateway.Unpaired })
+		is := p.becomes("told that there is no device", func(is pairing.Pairing) bool { return is.Connection == link.Unpaired })
 		if is.State != pairing.None || is.Device != nil || !strings.Contains(is.Detail, "Pair Wardroom") || strings.Contains(is.Detail, "/api/") {
 			t.Errorf("before it begins: %+v", is)
 		}
@@ -217,7 +218,7 @@ func TestPairing(t *testing.T) {
 		}
 		p.stop()
 
-		p = start(t, d, r, func(_ *pairing.Service, o *gateway.Options) { o.Token = "" }) // the device token is enough
+		p = start(t, d, r, func(_ *pairing.Service, o *link.Options) { o.Token = "" }) // the device token is enough
 		if is = p.paired(); is.Auth != "device_token" {
 			t.Errorf("after a restart it shows the %s", is.Auth)
 		}
@@ -228,7 +229,7 @@ func TestPairing(t *testing.T) {
 		if err != nil || len(gone.Devices) != 1 || gone.Devices[0].ID != is.Device.ID {
 			t.Errorf("forgot %+v, %v", gone, err)
 		}
-		p.becomes("forgotten", func(is pairing.Pairing) bool { return is.State == pairing.None && is.Connection == gateway.Unpaired })
+		p.becomes("forgotten", func(is pairing.Pairing) bool { return is.State == pairing.None && is.Connection == link.Unpaired })
 		if _, err := p.Forget(admin(t)); !errors.Is(err, pairing.ErrNone) {
 			t.Errorf("forgot again: %v", err)
 		}
@@ -326,7 +327,7 @@ func TestRotate(t *testing.T) {
 		}
 		asked := func(is pairing.Pairing) bool { return is.Next != nil && is.Next.Request != nil }
 		is := p.becomes("the next one asked for", asked)
-		if is.State != pairing.Paired || is.Device.ID != first.ID || is.Next.Device.ID == first.ID || is.Connection != gateway.Connected || p.client.Connections() != made {
+		if is.State != pairing.Paired || is.Device.ID != first.ID || is.Next.Device.ID == first.ID || is.Connection != link.Connected || p.client.Connections() != made {
 			t.Errorf("meanwhile it shows %+v", is)
 		}
 		if again, ok, err := p.Rotate(admin(t)); err != nil || ok || again.Next.Device.ID != is.Next.Device.ID {
@@ -346,7 +347,7 @@ func TestRotate(t *testing.T) {
 		r.Approve(is.Next.Request.RequestID)
 		then := is.Next.Device.ID
 		is = p.becomes("replaced", func(is pairing.Pairing) bool {
-			return is.State == pairing.Paired && is.Device.ID == then && is.Connection == gateway.Connected && p.client.Status().DeviceID == then
+			return is.State == pairing.Paired && is.Device.ID == then && is.Connection == link.Connected && p.client.Status().DeviceID == then
 		})
 		if is.Next != nil || is.Replaced == nil || is.Replaced.ID != first.ID || is.TokenSince == nil {
 			t.Errorf("replaced, it shows %+v", is)
@@ -368,7 +369,7 @@ func TestReplicas(t *testing.T) {
 	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
 	r := runtimeOf(t)
 	a, b := start(t, d, r, nil), start(t, d, r, nil)
-	b.becomes("unpaired", func(is pairing.Pairing) bool { return is.Connection == gateway.Unpaired })
+	b.becomes("unpaired", func(is pairing.Pairing) bool { return is.Connection == link.Unpaired })
 	var made sync.WaitGroup
 	won := make(chan bool, 2)
 	for _, p := range []*process{a, b} {
@@ -399,14 +400,14 @@ func TestReplicas(t *testing.T) {
 	r.Approve(is.Next.Request.RequestID)
 	for _, p := range []*process{a, b} {
 		p.becomes("replaced", func(now pairing.Pairing) bool {
-			return now.Device.ID == is.Next.Device.ID && now.Connection == gateway.Connected && p.client.Status().DeviceID == is.Next.Device.ID
+			return now.Device.ID == is.Next.Device.ID && now.Connection == link.Connected && p.client.Status().DeviceID == is.Next.Device.ID
 		})
 	}
 	if _, err := b.Forget(admin(t)); err != nil {
 		t.Fatal(err)
 	}
 	a.becomes("forgotten", func(is pairing.Pairing) bool {
-		return is.State == pairing.None && a.client.Status().DeviceID == "" && is.Connection == gateway.Unpaired
+		return is.State == pairing.None && a.client.Status().DeviceID == "" && is.Connection == link.Unpaired
 	})
 }
 
@@ -417,18 +418,18 @@ func TestMoreScopes(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
-		if is := p.pair(r); len(is.Connections) != 1 || is.Connections[0].Purpose != gateway.Everything {
+		if is := p.pair(r); len(is.Connections) != 1 || is.Connections[0].Purpose != link.Everything {
 			t.Errorf("without operator.admin: %+v", is.Connections)
 		}
 		p.stop()
-		p = start(t, d, r, func(_ *pairing.Service, o *gateway.Options) { o.Scopes = append(o.Scopes, "operator.admin") })
+		p = start(t, d, r, func(_ *pairing.Service, o *link.Options) { o.Scopes = append(o.Scopes, "operator.admin") })
 		is := p.becomes("pending for more", func(is pairing.Pairing) bool {
-			return is.State == pairing.Pending && is.Request != nil && is.Connection == gateway.MissingScopes
+			return is.State == pairing.Pending && is.Request != nil && is.Connection == link.MissingScopes
 		})
 		if len(is.Missing) != 1 || is.Missing[0].Scope != "operator.admin" || !strings.Contains(is.Missing[0].Fix, is.Request.Command) {
 			t.Errorf("missing: %+v", is.Missing)
 		}
-		if c := is.Connections; len(c) != 2 || c[0].Purpose != gateway.StartsRuns || c[0].State != gateway.Connected || c[1].State != gateway.Unpaired {
+		if c := is.Connections; len(c) != 2 || c[0].Purpose != link.StartsRuns || c[0].State != link.Connected || c[1].State != link.Unpaired {
 			t.Errorf("connections: %+v", c)
 		}
 		if n := len(r.Pending()); n != 1 {

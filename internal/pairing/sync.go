@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -21,7 +21,7 @@ import (
 const maxEvents = 32
 
 // HandleEvent queues a device event from the gateway client. It does not block.
-func (s *Service) HandleEvent(n gateway.DeviceEvent) {
+func (s *Service) HandleEvent(n link.DeviceEvent) {
 	s.eventsMu.Lock()
 	s.events = append(s.events, n)
 	s.events = s.events[max(0, len(s.events)-maxEvents):]
@@ -158,7 +158,7 @@ func (s *Service) syncClient(ctx context.Context) error {
 		return nil
 	case current == nil:
 		s.held = held{}
-		s.Runtime.SetIdentity(gateway.Identity{})
+		s.Runtime.SetIdentity(link.Identity{})
 		return nil
 	case has.trouble == "" && has.deviceID == current.device.ID && has.gateway == s.Runtime.Address() && has.sealedKey == current.sealedKey && has.sealedToken == current.sealedToken:
 		return nil
@@ -168,13 +168,13 @@ func (s *Service) syncClient(ctx context.Context) error {
 		if why := unreadable(err); has.trouble != why {
 			has.trouble = why
 			if has.deviceID == "" {
-				s.Runtime.SetIdentity(gateway.Identity{Problem: why})
+				s.Runtime.SetIdentity(link.Identity{Problem: why})
 			}
 			s.Log.ErrorContext(ctx, "could not use the stored device", "device_id", current.device.ID, "reason", why)
 		}
 		if has.deviceID != "" && has.deviceID != current.device.ID {
 			s.held = held{trouble: has.trouble}
-			s.Runtime.SetIdentity(gateway.Identity{Problem: has.trouble})
+			s.Runtime.SetIdentity(link.Identity{Problem: has.trouble})
 		}
 		return nil
 	}
@@ -202,7 +202,7 @@ func (s *Service) storeEvents(ctx context.Context) error {
 
 // storeEvent stores one device event, unless Wardroom has since changed to another gateway. It does
 // not rewrite a token that is already stored.
-func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
+func (s *Service) storeEvent(ctx context.Context, n link.DeviceEvent) error {
 	v, err := s.Keys.Find()
 	if err != nil || n.Gateway != s.Runtime.Address() {
 		return nil //nolint:nilerr // syncClient has logged it; there is no key to encrypt with
@@ -217,13 +217,13 @@ func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 			return nil //nolint:nilerr // syncClient has logged it
 		}
 		switch n.Kind {
-		case gateway.TokenIssued:
+		case link.TokenIssued:
 			return s.keepToken(ctx, tx, current, v, n, has.Token)
-		case gateway.TokenRefused:
+		case link.TokenRefused:
 			if has.Token == n.Token {
 				return setToken(ctx, tx, placeCurrent, "", "", nil)
 			}
-		case gateway.AcceptedLocally:
+		case link.AcceptedLocally:
 			if current.admitted != Local {
 				return s.admit(ctx, tx, current, Local)
 			}
@@ -234,7 +234,7 @@ func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 
 // keepToken stores the current device's token, and records that the gateway has approved the
 // device.
-func (s *Service) keepToken(ctx context.Context, tx *db.Tx, current *stored, v *vault.Vault, n gateway.DeviceEvent, has string) error {
+func (s *Service) keepToken(ctx context.Context, tx *db.Tx, current *stored, v *vault.Vault, n link.DeviceEvent, has string) error {
 	if n.Token != has {
 		now := clock.At(s.Now())
 		if err := setToken(ctx, tx, placeCurrent, v.Seal(tokenPlace(current.device.ID), []byte(n.Token)), n.Gateway, &now); err != nil {
@@ -283,7 +283,7 @@ func (s *Service) connectNext(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // not a failure of the gateway
 	}
-	if in.State == gateway.Connected && in.Gateway == s.Runtime.Address() {
+	if in.State == link.Connected && in.Gateway == s.Runtime.Address() {
 		return s.replace(ctx, r, in)
 	}
 	again := s.Now().Add(max(cmp.Or(s.Ask, 4*time.Second), in.After))
@@ -293,7 +293,7 @@ func (s *Service) connectNext(ctx context.Context) error {
 }
 
 // replace makes the replacement device the current one, with its token.
-func (s *Service) replace(ctx context.Context, r stored, in gateway.Introduction) error {
+func (s *Service) replace(ctx context.Context, r stored, in link.Introduction) error {
 	v, err := s.Keys.Find()
 	if err != nil {
 		return fmt.Errorf("encrypt the token of the next device: %w", err)

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // show combines the stored devices with the status of the connection.
-func (s *Service) show(st gateway.Status, current, next *stored, trouble error) Pairing {
+func (s *Service) show(st link.Status, current, next *stored, trouble error) Pairing {
 	p := Pairing{
 		State: None, Connection: st.State, Auth: st.Auth, Request: st.Pairing,
 		Asked: st.ScopesAsked, Granted: st.ScopesGranted, Connections: st.Connections,
@@ -35,7 +35,7 @@ func (s *Service) show(st gateway.Status, current, next *stored, trouble error) 
 }
 
 // own sets the fields of p for a device that Wardroom created.
-func (p *Pairing) own(st gateway.Status, current *stored, trouble error) {
+func (p *Pairing) own(st link.Status, current *stored, trouble error) {
 	d := deviceOf(publicOf(current.device))
 	d.MadeAt = current.device.MadeAt
 	p.Device, p.Since, p.TokenSince = &d, d.MadeAt, current.tokenAt
@@ -47,7 +47,7 @@ func (p *Pairing) own(st gateway.Status, current *stored, trouble error) {
 	switch {
 	case trouble != nil:
 		p.State = Unreadable
-	case shown && (st.State == gateway.Unpaired || st.Pairing != nil):
+	case shown && (st.State == link.Unpaired || st.Pairing != nil):
 		p.State = Pending
 	case current.admitted == "":
 		p.State = Made
@@ -60,27 +60,27 @@ func (p *Pairing) own(st gateway.Status, current *stored, trouble error) {
 }
 
 // known reports whether the granted scopes are known.
-func (p *Pairing) known(st gateway.Status) bool {
-	return p.Request != nil || st.GatewayVersion != "" && st.State != gateway.Unpaired
+func (p *Pairing) known(st link.Status) bool {
+	return p.Request != nil || st.GatewayVersion != "" && st.State != link.Unpaired
 }
 
 // missing returns the scopes that Wardroom requested or could use but does not have.
-func (p *Pairing) missing(st gateway.Status) []Missing {
+func (p *Pairing) missing(st link.Status) []Missing {
 	out := []Missing{}
 	if !p.known(st) {
 		return out
 	}
 	scopes := slices.Clone(p.Asked)
-	for _, scope := range gateway.NeededScopes() {
-		if !gateway.Covered(p.Asked, scope) {
+	for _, scope := range link.NeededScopes() {
+		if !link.Covered(p.Asked, scope) {
 			scopes = append(scopes, scope)
 		}
 	}
 	for _, scope := range scopes {
-		if gateway.Covered(p.Granted, scope) {
+		if link.Covered(p.Granted, scope) {
 			continue
 		}
-		m := Missing{Scope: scope, Asked: slices.Contains(p.Asked, scope), NeededFor: gateway.NeededFor(scope)}
+		m := Missing{Scope: scope, Asked: slices.Contains(p.Asked, scope), NeededFor: link.NeededFor(scope)}
 		switch {
 		case !m.Asked:
 			m.Fix = "If you need these features, add the scope to AGENTRT_GATEWAY_SCOPES and restart Wardroom."
@@ -100,7 +100,7 @@ func (p *Pairing) missing(st gateway.Status) []Missing {
 }
 
 // detail explains the state of the pairing and, where possible, what to do.
-func (s *Service) detail(p Pairing, st gateway.Status, trouble error) string {
+func (s *Service) detail(p Pairing, st link.Status, trouble error) string {
 	var b strings.Builder
 	switch p.State {
 	case None:

@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/archive"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -24,7 +25,7 @@ import (
 type Runtime interface {
 	SessionDiff(ctx context.Context, sessionKey string) ([]gateway.FileChange, error)
 	Artifacts(ctx context.Context, sessionKey string) ([]string, error)
-	Status() gateway.Status
+	Status() link.Status
 }
 
 // Service makes receipts. Do not change its exported fields after first use.
@@ -301,7 +302,7 @@ func (s *Service) settled(r row, w work, t times, sessions []archive.Transcript)
 
 // ask adds what only the runtime knows. Its failure is no reason to have no receipt.
 func (s *Service) ask(ctx context.Context, f *Facts) {
-	if s.Runtime.Status().State != gateway.Connected {
+	if s.Runtime.Status().State != link.Connected {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -12,6 +12,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/receipt"
 	"wardroom/internal/transcript"
 )
@@ -40,7 +41,7 @@ func transcripts(t *testing.T, all []work) [][]transcript.Message {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: "demo-test-token", Scopes: []string{"operator.read", "operator.write"}, Timeout: patience})
+	c, err := gateway.New(link.Options{URL: r.URL(), Token: "demo-test-token", Scopes: []string{"operator.read", "operator.write"}, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +60,8 @@ func transcripts(t *testing.T, all []work) [][]transcript.Message {
 	connected := make(chan struct{})
 	watch, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	go c.Watch(watch, func(s gateway.Status) {
-		if s.State == gateway.Connected {
+	go c.Watch(watch, func(s link.Status) {
+		if s.State == link.Connected {
 			select {
 			case <-connected:
 			default:

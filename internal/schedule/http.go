@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -34,8 +35,8 @@ A schedule has no slots for times when it was not in effect: before it was set, 
 // Mount registers the routes for the runtime's scheduled jobs.
 func (s *Service) Mount(api *web.API) {
 	away := web.Fails(
-		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
-		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
+		link.ErrNotConfigured, link.ErrUnreachable, link.ErrTimeout, link.ErrUnauthorized,
+		link.ErrUnpaired, link.ErrUntrusted, link.ErrMissingScope, link.ErrBusy, link.ErrRefused,
 	)
 	none := web.Fails(gateway.ErrNoJob)
 	web.Get(api, "/agentrt/jobs", actor.Read, "List scheduled jobs", s.handleList, away, web.Asks(1, s.Patience), web.Fails(page.ErrCursor), web.Quiet(), web.Describe(listText))

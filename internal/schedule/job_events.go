@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 )
@@ -34,7 +34,7 @@ const readFirst = "Read the job again before you retry."
 // performed the action, the error says so and ends with the given advice. The action is then also
 // recorded as unconfirmed, even if the client has disconnected.
 func (s *Service) unconfirmedError(ctx context.Context, err error, d jobAction, next string) error {
-	if !errors.Is(err, gateway.ErrUnsure) {
+	if !errors.Is(err, link.ErrUnsure) {
 		return err
 	}
 	d.data = maps.Clone(d.data)

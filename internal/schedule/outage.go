@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 )
 
@@ -45,9 +45,9 @@ func (c *connection) note(e mirror.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch e.Name {
-	case gateway.EventConnected:
+	case link.EventConnected:
 		c.bootID, c.made = e.BootID, e.At
-	case gateway.EventDisconnected:
+	case link.EventDisconnected:
 		c.lost = e.At
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/db"
@@ -13,11 +14,11 @@ import (
 )
 
 func connected(when, boot string) mirror.Event {
-	return mirror.Event{Event: gateway.Event{Name: gateway.EventConnected, At: at(when), BootID: boot}}
+	return mirror.Event{Event: link.Event{Name: link.EventConnected, At: at(when), BootID: boot}}
 }
 
 func lost(when string) mirror.Event {
-	return mirror.Event{Event: gateway.Event{Name: gateway.EventDisconnected, At: at(when)}}
+	return mirror.Event{Event: link.Event{Name: link.EventDisconnected, At: at(when)}}
 }
 
 // A missed slot says what Wardroom knows of the reason.

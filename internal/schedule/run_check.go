@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -43,7 +44,7 @@ func (r *reader) checkRuns(ctx context.Context, runs []Run) error {
 		}
 		checked++
 		page, err := r.s.Runtime.Turns(ctx, run.SessionKey, checkedTurns, 0)
-		if gateway.IsUnavailable(err) {
+		if link.IsUnavailable(err) {
 			return err
 		}
 		if err == nil { // a session that cannot be read proves nothing
@@ -118,7 +119,7 @@ func (r *reader) fetchUnlisted(ctx context.Context, out *snapshot, present []mir
 			out.unlisted[id] = true
 		case errors.Is(err, gateway.ErrNoJob):
 			out.missing[id] = true
-		case gateway.IsUnavailable(err):
+		case link.IsUnavailable(err):
 			return err
 		}
 	}

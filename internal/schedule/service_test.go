@@ -12,6 +12,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -85,7 +86,7 @@ func TestChangesWithoutAnAnswer(t *testing.T) {
 	h.at("08:30:00")
 	for kind, ask := range h.deeds() {
 		h.r.change(func() {
-			h.r.lost = errors.Join(gateway.ErrTimeout.With("It had no answer within 15s."), gateway.ErrUnsure)
+			h.r.lost = errors.Join(link.ErrTimeout.With("It had no answer within 15s."), link.ErrUnsure)
 		})
 		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_timeout" || !strings.Contains(f.Detail, "15s. The change "+maybe) {
 			t.Errorf("%s, not answered: %+v", kind, f)
@@ -93,11 +94,11 @@ func TestChangesWithoutAnAnswer(t *testing.T) {
 		if got := h.audited(); len(got) != 1 || got[0] != kind+"?" {
 			t.Errorf("%s, not answered, is told as %v", kind, got)
 		}
-		h.r.change(func() { h.r.lost, h.r.jobs["j"] = gateway.ErrRefused.With("It says: no."), hourly(nil) })
+		h.r.change(func() { h.r.lost, h.r.jobs["j"] = link.ErrRefused.With("It says: no."), hourly(nil) })
 		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_refused" || strings.Contains(f.Detail, maybe) {
 			t.Errorf("%s, refused: %+v", kind, f)
 		}
-		h.r.change(func() { h.r.lost, h.r.away = nil, gateway.ErrUnreachable })
+		h.r.change(func() { h.r.lost, h.r.away = nil, link.ErrUnreachable })
 		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_unreachable" || strings.Contains(f.Detail, maybe) {
 			t.Errorf("%s, while it is away: %+v", kind, f)
 		}
@@ -117,7 +118,7 @@ func TestChangesOfWhoLeft(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
-		for _, lost := range []error{nil, errors.Join(context.Canceled, gateway.ErrUnsure)} {
+		for _, lost := range []error{nil, errors.Join(context.Canceled, link.ErrUnsure)} {
 			for kind, ask := range h.deeds() {
 				ctx, leave := context.WithCancel(h.ctx())
 				h.r.change(func() { h.r.lost, h.r.sent, h.r.jobs["j"] = lost, leave, hourly(nil) })
@@ -275,7 +276,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 	ctx, stop := context.WithCancel(h.ctx())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
-	h.Receive(mirror.Event{Event: gateway.Event{Resync: true}})
+	h.Receive(mirror.Event{Event: link.Event{Resync: true}})
 	defer func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -304,7 +305,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 		h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.Name = "Renamed" })
 	})
 	for range 100 {
-		h.Receive(mirror.Event{Event: gateway.Event{Name: "cron"}})
+		h.Receive(mirror.Event{Event: link.Event{Name: "cron"}})
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		j, err := h.Get(ctx, "j")

@@ -9,6 +9,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -168,7 +169,7 @@ func TestJudgeAway(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
-		h.r.change(func() { h.r.away = gateway.ErrUnreachable.With("It is off.") })
+		h.r.change(func() { h.r.away = link.ErrUnreachable.With("It is off.") })
 		h.at("09:10:00")
 		h.at("10:10:00")
 		h.want("09:00 unknown, 10:00 unknown", "")
@@ -311,7 +312,7 @@ func TestPurge(t *testing.T) {
 		h.at("08:30:00")
 		h.r.ended("j", "09:00:00", "09:01:00", "ok", "1")
 		h.at("09:02:00")
-		h.r.change(func() { h.r.away = gateway.ErrUnreachable })
+		h.r.change(func() { h.r.away = link.ErrUnreachable })
 		h.at("10:06:00")
 		n, oldest, err := h.CountOld(h.ctx(), at("12:00:00"))
 		if err != nil || n != 2 || !oldest.Equal(at("09:00:00")) {

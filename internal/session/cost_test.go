@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/money"
 )
@@ -51,7 +52,7 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 			r.rows[0].Active = true
 			known(t, list(t, s)[0], 28_314_000)
 			time.Sleep(usagePause)
-			r.change("sessions.changed", func() { r.usageErr = gateway.ErrBusy })
+			r.change("sessions.changed", func() { r.usageErr = link.ErrBusy })
 			synctest.Wait()
 			unknown(t, list(t, s)[0])
 		})

@@ -17,6 +17,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
@@ -39,7 +40,7 @@ type runtime struct {
 	slow     time.Duration // duration of ListSessions
 	slowUse  time.Duration // duration of Usage
 	calls    map[string]int
-	events   chan gateway.Event
+	events   chan link.Event
 	page     gateway.TurnPage
 	slowPage time.Duration // duration of Turns
 	begun    chan struct{}
@@ -69,7 +70,7 @@ func (r *runtime) change(name string, do func()) {
 	do()
 	r.mu.Unlock()
 	if name != "" {
-		r.events <- gateway.Event{Name: name, Resync: name == gateway.EventConnected, At: time.Now()}
+		r.events <- link.Event{Name: name, Resync: name == link.EventConnected, At: time.Now()}
 	}
 }
 
@@ -77,16 +78,16 @@ func (r *runtime) Connection() (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.conn == 0 {
-		return nil, gateway.ErrUnreachable.With("Nothing listens.")
+		return nil, link.ErrUnreachable.With("Nothing listens.")
 	}
 	return r.conn, nil
 }
 
-func (r *runtime) Events(int) (<-chan gateway.Event, func()) {
+func (r *runtime) Events(int) (<-chan link.Event, func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.conn != 0 {
-		r.events <- gateway.Event{Name: gateway.EventConnected, Resync: true, At: time.Now()}
+		r.events <- link.Event{Name: link.EventConnected, Resync: true, At: time.Now()}
 	}
 	return r.events, func() {}
 }
@@ -100,13 +101,13 @@ func (r *runtime) push(c gateway.SessionChange) {
 	id := strconv.Itoa(len(r.carried))
 	r.carried[id] = c
 	r.mu.Unlock()
-	r.events <- gateway.Event{Name: "sessions.changed", Payload: json.RawMessage(id), At: time.Now()}
+	r.events <- link.Event{Name: "sessions.changed", Payload: json.RawMessage(id), At: time.Now()}
 }
 
 // Content returns the content of an event as the gateway client does, except that only runs and the
 // changes of push change sessions.
-func (r *runtime) Content(e gateway.Event) gateway.Content {
-	c, err := gateway.New(gateway.Options{})
+func (r *runtime) Content(e link.Event) gateway.Content {
+	c, err := gateway.New(link.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -255,7 +256,7 @@ func newMirror(r Runtime, patience time.Duration, events *event.Service) *Servic
 func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("main", 1)}, usage: priced(28_314_000, "main"), events: make(chan gateway.Event, 5000), begun: make(chan struct{})}
+		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("main", 1)}, usage: priced(28_314_000, "main"), events: make(chan link.Event, 5000), begun: make(chan struct{})}
 		s := newMirror(r, 15*time.Second, &event.Service{DB: dbtest.New(t)})
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
@@ -31,7 +32,7 @@ func (s *Service) applyEvent(e mirror.Event) {
 	if e.Active != "" {
 		s.activity.record(e.Active, s.Now())
 	}
-	if e.Resync || e.Name == gateway.EventDisconnected {
+	if e.Resync || e.Name == link.EventDisconnected {
 		m.lock()
 		defer m.mu.Unlock()
 		for key := range m.runs { // their ends may have been missed

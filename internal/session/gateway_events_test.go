@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // changeOf returns an event with the whole row of a session.
@@ -201,7 +202,7 @@ func TestCorrections(t *testing.T) {
 // once, further ones at most four times a second, and the last state always.
 func TestToldAtOnceAndFourTimesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan gateway.Event, 10)}
+		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan link.Event, 10)}
 		type frame struct {
 			at    time.Duration
 			key   string

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/page"
@@ -24,8 +25,8 @@ var errOtherTranscript = page.ErrCursor.With("The conversation was reset. Start 
 // Mount registers the routes for the runtime's sessions.
 func (s *Service) Mount(api *web.API) {
 	away := web.Fails(
-		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
-		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
+		link.ErrNotConfigured, link.ErrUnreachable, link.ErrTimeout, link.ErrUnauthorized,
+		link.ErrUnpaired, link.ErrUntrusted, link.ErrMissingScope, link.ErrBusy, link.ErrRefused,
 	)
 	asks := web.Asks(3, s.Patience)
 	web.Get(api, "/agentrt/sessions", actor.Read, "List the runtime's sessions", s.handleList, away, asks, web.Fails(page.ErrCursor, ErrReads),

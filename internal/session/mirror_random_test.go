@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
@@ -92,7 +93,7 @@ func (w *world) deliver() {
 	}
 	for _, c := range lag {
 		if c == (gateway.SessionChange{}) {
-			w.events <- gateway.Event{Name: gateway.EventGap, Resync: true, At: time.Now()}
+			w.events <- link.Event{Name: link.EventGap, Resync: true, At: time.Now()}
 			continue
 		}
 		w.push(c)
@@ -102,7 +103,7 @@ func (w *world) deliver() {
 // reconnect interrupts the connection for a while.
 func (w *world) reconnect() {
 	w.deliver()
-	w.change(gateway.EventDisconnected, func() { w.conn = 0 })
+	w.change(link.EventDisconnected, func() { w.conn = 0 })
 	for range w.dice.IntN(5) {
 		w.happen()
 		time.Sleep(50 * time.Millisecond)
@@ -110,7 +111,7 @@ func (w *world) reconnect() {
 	w.mu.Lock()
 	w.lag = nil
 	w.mu.Unlock()
-	w.change(gateway.EventConnected, func() { w.conn = w.calls["list"] + 2 })
+	w.change(link.EventConnected, func() { w.conn = w.calls["list"] + 2 })
 }
 
 // follower is a browser that reads the list and applies live updates.
@@ -138,7 +139,7 @@ func TestMirrorEqualsTheRuntime(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
 			w := &world{dice: rand.New(rand.NewPCG(seed, 7)), pace: rand.New(rand.NewPCG(seed, 8)), truth: map[string]gateway.Session{}, stamped: seed%2 == 0}
-			w.conn, w.events, w.begun = 1, make(chan gateway.Event, 5000), make(chan struct{})
+			w.conn, w.events, w.begun = 1, make(chan link.Event, 5000), make(chan struct{})
 			w.calls = map[string]int{}
 			f := &follower{rows: map[string]Session{}}
 			s := newMirror(w, time.Minute, onChange(t, f.told))

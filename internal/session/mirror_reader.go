@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
@@ -284,7 +285,7 @@ func (r *reader) list(ctx context.Context, on any, fresh bool) (gateway.Sessions
 			m.mu.Lock()
 			m.subscribed = on
 			m.mu.Unlock()
-		case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
+		case errors.Is(err, link.ErrRefused) || errors.Is(err, link.ErrMissingScope):
 			// Events about runs need no subscription, so only changes without a run are delayed.
 			r.s.Log.WarnContext(ctx, "the gateway refused the subscription to session changes; reading sessions every minute and after each run", "err", err)
 		default:

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 )
@@ -83,7 +84,7 @@ func TestReadersSeeWhatIsKnownToHaveChanged(t *testing.T) {
 				t.Errorf("its own time: %v", err)
 			}
 			now := time.Now()
-			if _, _, err := s.List(t.Context(), Filter{}, nil, 1); !errors.Is(err, gateway.ErrTimeout) || time.Since(now) != 15*time.Second {
+			if _, _, err := s.List(t.Context(), Filter{}, nil, 1); !errors.Is(err, link.ErrTimeout) || time.Since(now) != 15*time.Second {
 				t.Errorf("the gateway's time: %v after %s", err, time.Since(now))
 			}
 		})
@@ -203,14 +204,14 @@ func TestDisconnected(t *testing.T) {
 			}()
 			synctest.Wait()
 			now := time.Now()
-			r.change(gateway.EventDisconnected, func() { r.conn = 0 })
-			if err := <-waiting; !errors.Is(err, gateway.ErrUnreachable) || time.Since(now) > 0 {
+			r.change(link.EventDisconnected, func() { r.conn = 0 })
+			if err := <-waiting; !errors.Is(err, link.ErrUnreachable) || time.Since(now) > 0 {
 				t.Errorf("waiting: %v after %s", err, time.Since(now))
 			}
-			if _, err := s.Get(t.Context(), "agent:cto:main"); !errors.Is(err, gateway.ErrUnreachable) {
+			if _, err := s.Get(t.Context(), "agent:cto:main"); !errors.Is(err, link.ErrUnreachable) {
 				t.Errorf("afterwards: %v", err)
 			}
-			if _, _, err := s.Activities(t.Context()); !errors.Is(err, gateway.ErrUnreachable) {
+			if _, _, err := s.Activities(t.Context()); !errors.Is(err, link.ErrUnreachable) {
 				t.Errorf("activities: %v", err)
 			}
 		})
@@ -219,7 +220,7 @@ func TestDisconnected(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			list(t, s)
 			r.change("", func() { r.conn = 0 })
-			if _, _, err := s.List(t.Context(), Filter{}, nil, 1); !errors.Is(err, gateway.ErrUnreachable) {
+			if _, _, err := s.List(t.Context(), Filter{}, nil, 1); !errors.Is(err, link.ErrUnreachable) {
 				t.Errorf("got %v", err)
 			}
 			r.change("", func() { r.conn, r.rows = 2, []gateway.Session{sessionAt("other", 9)} })
@@ -227,7 +228,7 @@ func TestDisconnected(t *testing.T) {
 			defer later.Wait()
 			later.Go(func() {
 				time.Sleep(time.Second)
-				r.change(gateway.EventConnected, func() {})
+				r.change(link.EventConnected, func() {})
 			})
 			if got := list(t, s); len(got) != 1 || got[0].Key != "agent:cto:other" {
 				t.Errorf("of the connection before: %+v", got)
@@ -250,8 +251,8 @@ func TestDisconnected(t *testing.T) {
 			time.Sleep(time.Second)
 			r.change("sessions.changed", func() { r.slow, r.rows = time.Second, []gateway.Session{sessionAt("old", 1)} })
 			time.Sleep(500 * time.Millisecond)
-			r.change(gateway.EventDisconnected, func() {})
-			r.change(gateway.EventConnected, func() { r.conn, r.rows = 2, []gateway.Session{sessionAt("new", 1)} })
+			r.change(link.EventDisconnected, func() {})
+			r.change(link.EventConnected, func() { r.conn, r.rows = 2, []gateway.Session{sessionAt("new", 1)} })
 			if got := list(t, s); got[0].Key != "agent:cto:new" {
 				t.Errorf("got %s", got[0].Key)
 			}
@@ -263,9 +264,9 @@ func TestDisconnected(t *testing.T) {
 func TestListFails(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		list(t, s)
-		r.change("sessions.changed", func() { r.listErr = gateway.ErrTimeout })
+		r.change("sessions.changed", func() { r.listErr = link.ErrTimeout })
 		synctest.Wait()
-		if _, _, err := s.List(t.Context(), Filter{}, nil, 1); !errors.Is(err, gateway.ErrTimeout) {
+		if _, _, err := s.List(t.Context(), Filter{}, nil, 1); !errors.Is(err, link.ErrTimeout) {
 			t.Errorf("while it fails: %v", err)
 		}
 		before := r.count("list")
@@ -278,7 +279,7 @@ func TestListFails(t *testing.T) {
 		if got := list(t, s); len(got) != 1 {
 			t.Errorf("healed: %v", got)
 		}
-		r.change("sessions.changed", func() { r.listErr = gateway.ErrTimeout })
+		r.change("sessions.changed", func() { r.listErr = link.ErrTimeout })
 		synctest.Wait()
 		before = r.count("list")
 		time.Sleep(4 * time.Second)
@@ -291,7 +292,7 @@ func TestListFails(t *testing.T) {
 // TestSubscriptionRefused checks that sessions are read regularly without a subscription.
 func TestSubscriptionRefused(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-		r.noEvents = gateway.ErrRefused
+		r.noEvents = link.ErrRefused
 		list(t, s)
 		r.change("sessions.changed", func() { r.rows[0].Active = true })
 		synctest.Wait()
@@ -303,14 +304,14 @@ func TestSubscriptionRefused(t *testing.T) {
 
 // TestRunsOfEvents checks that run IDs come from events if the list has none.
 func TestRunsOfEvents(t *testing.T) {
-	lifecycle := func(phase, run string) gateway.Event {
+	lifecycle := func(phase, run string) link.Event {
 		payload, err := json.Marshal(map[string]any{"runId": run, "sessionKey": "agent:cto:main", "stream": "lifecycle", "data": map[string]any{
 			"phase": phase, "startedAt": began.Add(5 * time.Second).UnixMilli(),
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return gateway.Event{Name: "agent", Payload: payload}
+		return link.Event{Name: "agent", Payload: payload}
 	}
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		list(t, s)
@@ -334,7 +335,7 @@ func TestRunsOfEvents(t *testing.T) {
 		if got := list(t, s)[0]; got.ActiveRunID == nil {
 			t.Error("another run's end ended this one")
 		}
-		r.events <- gateway.Event{Name: gateway.EventGap, Resync: true} // the end of the run may have been lost
+		r.events <- link.Event{Name: link.EventGap, Resync: true} // the end of the run may have been lost
 		synctest.Wait()
 		if got := list(t, s)[0]; got.ActiveRunID != nil {
 			t.Errorf("after a gap it is still %s", *got.ActiveRunID)
@@ -383,7 +384,7 @@ func TestOneSlowReading(t *testing.T) {
 // TestChanged checks that each change is reported exactly once.
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan gateway.Event, 10)}
+		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan link.Event, 10)}
 		var told []string
 		s := newMirror(r, time.Second, onChange(t, func(changed []Session, gone []string) {
 			var line []string
@@ -404,9 +405,9 @@ func TestChanged(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		r.change("sessions.changed", func() { r.rows = r.rows[:1] })
 		time.Sleep(2 * time.Second)
-		r.change(gateway.EventDisconnected, func() { r.conn = 0 })
+		r.change(link.EventDisconnected, func() { r.conn = 0 })
 		time.Sleep(2 * time.Second)
-		r.change(gateway.EventConnected, func() { r.conn = 2 })
+		r.change(link.EventConnected, func() { r.conn = 2 })
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		cancel()
@@ -423,7 +424,7 @@ func TestDroppedSubscription(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		list(t, s)
 		old := r.events
-		r.change("", func() { r.events, r.rows[0].Active = make(chan gateway.Event, 1), true })
+		r.change("", func() { r.events, r.rows[0].Active = make(chan link.Event, 1), true })
 		close(old)
 		synctest.Wait()
 		time.Sleep(mirror.RetryFirst + pause)

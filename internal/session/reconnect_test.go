@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/test/faults"
 )
@@ -25,8 +26,8 @@ func TestStormOfReconnects(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	short := gateway.Backoff{Min: time.Millisecond, Max: 5 * time.Millisecond, Quick: 5 * time.Millisecond, Jitter: func() float64 { return 0 }}
-	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: "storm", Scopes: []string{"operator.read", "operator.write"}, Backoff: short})
+	short := link.Backoff{Min: time.Millisecond, Max: 5 * time.Millisecond, Quick: 5 * time.Millisecond, Jitter: func() float64 { return 0 }}
+	c, err := gateway.New(link.Options{URL: r.URL(), Token: "storm", Scopes: []string{"operator.read", "operator.write"}, Backoff: short})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/once"
@@ -175,7 +176,7 @@ func isStopCommand(text string) bool {
 // sendError returns the error for a failed Send. If the message may have been sent, the error says
 // so and explains how to proceed.
 func (s *Service) sendError(ctx context.Context, err error, runID, key string, data map[string]any) error {
-	if !errors.Is(err, gateway.ErrUnsure) {
+	if !errors.Is(err, link.ErrUnsure) {
 		return err
 	}
 	data["confirmed"] = false
@@ -208,7 +209,7 @@ func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) 
 	switch {
 	case err != nil && stopped:
 		return Stopped{}, partialStopError(err, ids)
-	case errors.Is(err, gateway.ErrUnsure):
+	case errors.Is(err, link.ErrUnsure):
 		return Stopped{}, s.stopError(ctx, err, key, runID)
 	case err != nil:
 		return Stopped{}, err

@@ -11,6 +11,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
@@ -28,8 +29,8 @@ func runningAt(key string, seconds int) gateway.Session {
 	return s
 }
 
-func sign(name, key string) gateway.Event {
-	return gateway.Event{Name: name, Payload: []byte(`{"sessionKey":"agent:cto:` + key + `","runId":"r","stream":"assistant"}`)}
+func sign(name, key string) link.Event {
+	return link.Event{Name: name, Payload: []byte(`{"sessionKey":"agent:cto:` + key + `","runId":"r","stream":"assistant"}`)}
 }
 
 // TestStalled checks the last activity of stalled runs, also after a lost connection, and that
@@ -87,9 +88,9 @@ func TestStalled(t *testing.T) {
 		time.Sleep(time.Minute)
 		r.events <- sign("agent", "main")
 		synctest.Wait()
-		r.change(gateway.EventDisconnected, func() { r.conn = 0 })
+		r.change(link.EventDisconnected, func() { r.conn = 0 })
 		time.Sleep(2 * time.Minute)
-		r.change(gateway.EventConnected, func() { r.conn = 2 })
+		r.change(link.EventConnected, func() { r.conn = 2 })
 		time.Sleep(2 * time.Minute)
 		want(t, s, false, time.Time{})
 		time.Sleep(time.Minute)
@@ -186,7 +187,7 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		second := runningAt("second", 0)
 		second.StartedAt = clock.At(began.Add(limit / 2))
 		second.ActiveAt, second.UpdatedAt = second.StartedAt, second.StartedAt
-		r := &runtime{conn: 1, rows: []gateway.Session{runningAt("first", 0), second}, events: make(chan gateway.Event, 10), begun: make(chan struct{})}
+		r := &runtime{conn: 1, rows: []gateway.Session{runningAt("first", 0), second}, events: make(chan link.Event, 10), begun: make(chan struct{})}
 		clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 		s := &Service{
 			Runtime: r, Log: slog.New(slog.DiscardHandler), Patience: 15 * time.Second, DB: d, StalledAfter: limit,

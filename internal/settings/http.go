@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"wardroom/internal/account"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/web"
 )
@@ -23,7 +23,7 @@ func (s *Service) Mount(api *web.API) {
 			"A change of the gateway, and holds.in_runtime true, require your own password as current_password. A wrong password counts as a failed login. Use GET /retention/preview before you lower a number of days.\n\n"+
 			"A change of the address requires the token again, or null if the gateway requires none. A value that the environment determines is rejected; the problem's variable names the environment variable."))
 	web.Post(api, "/settings/test", actor.ManageSettings, "Test gateway settings", s.handleTest,
-		web.Waits(gateway.ExamLimit+examRoom), web.Fails(ErrFixed), web.Fails(account.ConfirmFaults()...),
+		web.Waits(link.ExamLimit+examRoom), web.Fails(ErrFixed), web.Fails(account.ConfirmFaults()...),
 		web.Describe("Checks the connection to the gateway step by step, with the given address and token in place of the current ones, and stores nothing. Events are not checked, because that can take a minute. "+
 			"Without values, it checks the connection in use, as GET /agentrt/doctor does. A stored token is never sent to another address. Values require your own password as current_password."))
 }
@@ -45,7 +45,7 @@ func (s *Service) handleChange(ctx context.Context, in *changeInput) (*web.Tagge
 	return web.Tag(is, is.Version), err
 }
 
-func (s *Service) handleTest(ctx context.Context, in *testInput) (*struct{ Body gateway.Examination }, error) {
+func (s *Service) handleTest(ctx context.Context, in *testInput) (*struct{ Body link.Examination }, error) {
 	found, err := s.Test(ctx, in.Body)
-	return &struct{ Body gateway.Examination }{found}, err
+	return &struct{ Body link.Examination }{found}, err
 }

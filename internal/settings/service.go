@@ -12,7 +12,7 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
@@ -22,10 +22,10 @@ import (
 
 // Runtime is the part of the gateway client that the settings need.
 type Runtime interface {
-	SetEndpoint(e gateway.Endpoint) error
-	CheckEndpoint(e gateway.Endpoint) error
-	Examine(ctx context.Context, report func(gateway.Step)) (gateway.Examination, error)
-	ExamineAs(ctx context.Context, e gateway.Endpoint) (gateway.Examination, error)
+	SetEndpoint(e link.Endpoint) error
+	CheckEndpoint(e link.Endpoint) error
+	Examine(ctx context.Context, report func(link.Step)) (link.Examination, error)
+	ExamineAs(ctx context.Context, e link.Endpoint) (link.Examination, error)
 }
 
 // Service stores the settings and passes them to the gateway client. Call Load before
@@ -65,7 +65,7 @@ func (s *Service) Show(ctx context.Context) (Settings, error) {
 // show returns the gateway's settings as clients see them.
 func (s *Service) show(w stored) Settings {
 	e, trouble := s.Fixed.endpoint(w, s.Keys)
-	url := Address{Value: gateway.ShownURL(e.URL), Source: s.source(e.URL != "", s.Fixed.URL != ""), Editable: e.URLEditable}
+	url := Address{Value: link.ShownURL(e.URL), Source: s.source(e.URL != "", s.Fixed.URL != ""), Editable: e.URLEditable}
 	if v := s.Fixed.url(); v != "" {
 		url.Detail = s.Fixed.why(v, "address")
 	} else if err := s.Runtime.CheckEndpoint(e); err != nil {
@@ -198,7 +198,7 @@ func (s *Service) check(ctx context.Context, c GatewayChange) error {
 // address.
 func (s *Service) checkAddress(address string) error {
 	var bad fault.Fields
-	if err := s.Runtime.CheckEndpoint(gateway.Endpoint{URL: address}); err != nil {
+	if err := s.Runtime.CheckEndpoint(link.Endpoint{URL: address}); err != nil {
 		bad.Add("/gateway/url", "%s.", plaintext.Capital(err.Error()))
 	}
 	return bad.Err()
@@ -235,7 +235,7 @@ func (s *Service) changeIn(ctx context.Context, tx *db.Tx, all Change, v *vault.
 		facts["holds_in_runtime"] = change{strconv.FormatBool(was.holds), strconv.FormatBool(*on)}
 	}
 	if to != from {
-		facts["gateway_url"] = change{gateway.ShownURL(from), gateway.ShownURL(to)}
+		facts["gateway_url"] = change{link.ShownURL(from), link.ShownURL(to)}
 	}
 	if has := is.sealed != ""; is.sealed != was.sealed && (has || had) {
 		facts["gateway_token"] = change{shown(had), shown(has)}
@@ -275,27 +275,27 @@ func shown(set bool) string {
 // ones, and stores nothing. It requires the caller's password, so that nobody can explore the
 // network or try tokens with only a stolen login. A stored token is sent only to the address
 // for which it was entered.
-func (s *Service) Test(ctx context.Context, c Change) (gateway.Examination, error) {
+func (s *Service) Test(ctx context.Context, c Change) (link.Examination, error) {
 	if c.Gateway.empty() {
 		return s.Runtime.Examine(ctx, nil)
 	}
 	if err := s.check(ctx, c.Gateway); err != nil {
-		return gateway.Examination{}, err
+		return link.Examination{}, err
 	}
 	err := s.Accounts.Confirm(ctx, c.CurrentPassword, auditName, func(check func(context.Context, *db.Tx) error) error {
 		return s.DB.Tx(ctx, func(tx *db.Tx) error { return check(ctx, tx) })
 	})
 	if err != nil {
-		return gateway.Examination{}, fmt.Errorf("test the settings: %w", err)
+		return link.Examination{}, fmt.Errorf("test the settings: %w", err)
 	}
 	w, err := load(ctx, s.DB)
 	if err != nil {
-		return gateway.Examination{}, fmt.Errorf("read the settings: %w", err)
+		return link.Examination{}, fmt.Errorf("read the settings: %w", err)
 	}
 	e, _ := s.Fixed.endpoint(w, s.Keys) // a token that cannot be decrypted counts as missing
 	to, err := c.Gateway.target(e.URL, s.Fixed.hasToken(w))
 	if err != nil {
-		return gateway.Examination{}, err
+		return link.Examination{}, err
 	}
 	if to != e.URL || c.Gateway.Token.Given {
 		e.Token = ""

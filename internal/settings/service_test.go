@@ -13,6 +13,7 @@ import (
 
 	"wardroom/internal/account"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -39,7 +40,7 @@ type process struct {
 // start loads the settings in a new replica.
 func start(t *testing.T, d *db.DB, keys vault.Source) process {
 	t.Helper()
-	client, err := gateway.New(gateway.Options{})
+	client, err := gateway.New(link.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

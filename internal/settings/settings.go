@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/patch"
@@ -195,8 +195,8 @@ func (f Fixed) hasToken(w stored) bool {
 
 // endpoint returns the gateway's address and token. If the stored token cannot be
 // decrypted, it also returns an error, and the endpoint has no token.
-func (f Fixed) endpoint(w stored, keys vault.Source) (gateway.Endpoint, error) {
-	e := gateway.Endpoint{
+func (f Fixed) endpoint(w stored, keys vault.Source) (link.Endpoint, error) {
+	e := link.Endpoint{
 		URL: f.address(w), Token: f.Token,
 		URLEditable: f.url() == "", TokenEditable: f.token() == "",
 	}
@@ -228,7 +228,7 @@ func (c GatewayChange) target(current string, hasToken bool) (string, error) {
 		if to == "" && c.URL.Value != nil {
 			bad.Add("/gateway/url", "Enter the gateway's address, such as ws://127.0.0.1:18789.")
 		}
-		if to != "" && gateway.ShownURL(to) == gateway.ShownURL(current) {
+		if to != "" && link.ShownURL(to) == link.ShownURL(current) {
 			to = current // the same address in another form, for which the token stays
 		}
 	}

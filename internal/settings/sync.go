@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/vault"
 )
@@ -94,10 +94,10 @@ func (s *Service) sync(ctx context.Context) error {
 
 // Endpoint returns the gateway's address and token as the running service would use them.
 // It is meant for commands that run alongside the server, so it does not change anything.
-func Endpoint(ctx context.Context, q db.Queryer, keys vault.Source, fixed Fixed) (gateway.Endpoint, error) {
+func Endpoint(ctx context.Context, q db.Queryer, keys vault.Source, fixed Fixed) (link.Endpoint, error) {
 	w, err := load(ctx, q)
 	if err != nil {
-		return gateway.Endpoint{}, err
+		return link.Endpoint{}, err
 	}
 	e, err := fixed.endpoint(w, keys)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"wardroom/internal/ask"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup/answer"
@@ -203,14 +204,14 @@ func (a *asker) Replace(ctx context.Context, overtaken bool) error {
 // busy, only the agent timeout applies, and only to this question.
 func (a *asker) Unavailable(ctx context.Context, since time.Time, why error) (time.Duration, error) {
 	silent := a.m.Now().Sub(since)
-	if errors.Is(why, gateway.ErrBusy) {
+	if errors.Is(why, link.ErrBusy) {
 		if silent > a.m.AgentTimeout && a.Left() < 0 {
 			return 0, errBusy
 		}
 		return time.Second, nil
 	}
 	patience, err := a.m.gatewayTimeout(ctx)
-	if err == nil && (silent > patience || errors.Is(why, gateway.ErrNotConfigured)) {
+	if err == nil && (silent > patience || errors.Is(why, link.ErrNotConfigured)) {
 		err = a.m.unreachable(patience, why)
 	}
 	return patience - silent, err

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/web"
@@ -63,8 +64,8 @@ func (AgentID) Schema(huma.Registry) *huma.Schema {
 // mountSchedule registers the routes for the runtime's scheduled job that starts a team's standups.
 func (s *Service) mountSchedule(api *web.API) {
 	fails := web.Fails(
-		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
-		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
+		link.ErrNotConfigured, link.ErrUnreachable, link.ErrTimeout, link.ErrUnauthorized,
+		link.ErrUnpaired, link.ErrUntrusted, link.ErrMissingScope, link.ErrBusy, link.ErrRefused,
 	)
 	web.Get(api, "/standups/schedule", actor.Read, "Get the schedule of a team's standups", s.handleSchedule, fails, web.Asks(1, s.Patience), web.Fails(ErrNoSchedule, ErrTeam),
 		web.Describe("Returns the team's job as it is in the runtime, or as Wardroom last read it if the runtime is unavailable."))

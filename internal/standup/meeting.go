@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/account"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/platform/money"
@@ -204,7 +204,7 @@ func has(members []account.AgentUser, agentID string) bool {
 
 // checkGateway fails unless a gateway is configured and connected.
 func (m *meeting) checkGateway(ctx context.Context) error {
-	if m.Runtime.Status().State == gateway.NotConfigured {
+	if m.Runtime.Status().State == link.NotConfigured {
 		return &Failure{GatewayNotConfigured, "No gateway is configured. Connect one in the dashboard under Settings → Gateway."}
 	}
 	patience, err := m.gatewayTimeout(ctx)

@@ -15,6 +15,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/standup"
 	"wardroom/test/faults"
@@ -57,7 +58,7 @@ func lost(o *office, run string, down time.Duration) {
 
 func there(t *testing.T, o *office) {
 	t.Helper()
-	wait(t, "the runtime", func() bool { return o.client.Status().State == gateway.Connected })
+	wait(t, "the runtime", func() bool { return o.client.Status().State == link.Connected })
 }
 
 // said waits until an agent's answer is in its session.
@@ -212,7 +213,7 @@ func late(t *testing.T, o *office) {
 		return "Yesterday: a\nToday: too late\nBlockers: none"
 	})
 	o.Runtime = &flaky{Runtime: o.client, stop: func(context.Context, string, string) (bool, error) {
-		return false, gateway.ErrRefused.With("not yours")
+		return false, link.ErrRefused.With("not yours")
 	}}
 	o.runtime.Watch(func(q faults.Request) bool {
 		if q.Method == "agent" && q.AgentID == "cmo" { // asked after the CPO
@@ -230,7 +231,7 @@ func unread(_ *testing.T, o *office) {
 	o.runtime.Silence("cpo", true)
 	o.Runtime = &flaky{Runtime: o.client, find: func(ctx context.Context, key, run string) (gateway.Trace, error) {
 		if strings.HasPrefix(key, "agent:cpo:") {
-			return gateway.Trace{}, gateway.ErrBusy.With("It says: the store is locked")
+			return gateway.Trace{}, link.ErrBusy.With("It says: the store is locked")
 		}
 		return o.client.Find(ctx, key, run)
 	}}

@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -32,7 +33,7 @@ type missedSlot struct {
 // If a team's job has several slots on one day, only the first of them is checked. Each slot is checked by only one
 // replica. Archived teams are skipped.
 func (s *Service) CheckMissed(ctx context.Context) error {
-	if s.Runtime.Status().State == gateway.Connecting { // Wardroom has just started
+	if s.Runtime.Status().State == link.Connecting { // Wardroom has just started
 		soon, cancel := context.WithTimeout(ctx, s.Patience)
 		_, _ = s.Runtime.Await(soon)
 		cancel()

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -40,7 +41,7 @@ type timetable struct {
 
 func (tt *timetable) Connection() (any, error) {
 	if tt.away {
-		return nil, gateway.ErrUnreachable
+		return nil, link.ErrUnreachable
 	}
 	return tt, nil
 }

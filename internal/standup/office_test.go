@@ -20,6 +20,7 @@ import (
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
@@ -84,9 +85,9 @@ func (o *office) connect(t *testing.T, url string) *gateway.Client {
 // connectAs is like connect, but with the given scopes.
 func (o *office) connectAs(t *testing.T, url string, scopes ...string) *gateway.Client {
 	t.Helper()
-	c, err := gateway.New(gateway.Options{
+	c, err := gateway.New(link.Options{
 		URL: url, Token: "secret-of-the-runtime", Scopes: scopes, Log: o.log,
-		Timeout: 5 * time.Second, Backoff: gateway.Backoff{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond},
+		Timeout: 5 * time.Second, Backoff: link.Backoff{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/standup"
@@ -29,7 +29,7 @@ func TestOrphansSurviveTheProcess(t *testing.T) {
 		"the agent does not answer in time, and the stop is refused": {begin: func(o *office) {
 			o.AgentTimeout = shortTime
 			o.Runtime = &flaky{Runtime: o.client, stop: func(context.Context, string, string) (bool, error) {
-				return false, gateway.ErrRefused.With("not yours")
+				return false, link.ErrRefused.With("not yours")
 			}}
 		}},
 		"the standup is deleted while its question is open": {begin: func(o *office) { o.Grace = 0 }, during: func(t *testing.T, o *office, id string) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -104,7 +104,7 @@ func TestFileWhileAsked(t *testing.T) {
 type unstoppable struct{ standup.Runtime }
 
 func (unstoppable) Stop(context.Context, string, string) (bool, error) {
-	return false, gateway.ErrUnreachable
+	return false, link.ErrUnreachable
 }
 
 // If the run cannot be stopped, the standup still continues without waiting for it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/standup"
@@ -16,14 +17,14 @@ import (
 // flaky is a runtime whose calls a test can override; nil hooks use the real runtime.
 type flaky struct {
 	standup.Runtime
-	status func(gateway.Status) gateway.Status
+	status func(link.Status) link.Status
 	start  func(ctx context.Context, q gateway.Question) (gateway.Started, error)
 	stop   func(ctx context.Context, key, run string) (bool, error)
 	find   func(ctx context.Context, key, run string) (gateway.Trace, error)
 	wait   func(ctx context.Context, run string, limit time.Duration) (gateway.Answer, error)
 }
 
-func (f *flaky) Status() gateway.Status {
+func (f *flaky) Status() link.Status {
 	if f.status != nil {
 		return f.status(f.Runtime.Status())
 	}
@@ -70,8 +71,8 @@ func TestGoneInBetween(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Patience, o.Deadline = shortPatience, 20*time.Second
-	o.Runtime = &flaky{Runtime: o.connect(t, "http://127.0.0.1:9"), status: func(s gateway.Status) gateway.Status {
-		s.State = gateway.Connected
+	o.Runtime = &flaky{Runtime: o.connect(t, "http://127.0.0.1:9"), status: func(s link.Status) link.Status {
+		s.State = link.Connected
 		return s
 	}}
 	work(t, o.Service)
@@ -85,7 +86,7 @@ func TestRuntimeMute(t *testing.T) {
 	o := newOffice(t, dbtest.New(t))
 	o.Patience, o.Deadline = shortPatience, 20*time.Second
 	o.Runtime = &flaky{Runtime: o.client, start: func(context.Context, gateway.Question) (gateway.Started, error) {
-		return gateway.Started{}, gateway.ErrTimeout.With("agent had no answer.")
+		return gateway.Started{}, link.ErrTimeout.With("agent had no answer.")
 	}}
 	work(t, o.Service)
 	wantEnd(t, o.hold(t, o.open(t).ID), standup.Error, standup.GatewayUnreachable)
@@ -95,8 +96,8 @@ func TestRuntimeMute(t *testing.T) {
 func TestTimeoutStop(t *testing.T) {
 	t.Parallel()
 	for name, spoiled := range map[string]error{
-		"the connection breaks after the stop": gateway.ErrUnreachable,
-		"the stop is refused":                  gateway.ErrRefused.With("not yours"),
+		"the connection breaks after the stop": link.ErrUnreachable,
+		"the stop is refused":                  link.ErrRefused.With("not yours"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOffice(t, dbtest.New(t))
@@ -127,12 +128,12 @@ func TestFindRefused(t *testing.T) {
 		Runtime: o.client,
 		wait: func(ctx context.Context, run string, limit time.Duration) (gateway.Answer, error) {
 			if strings.Contains(run, "-cto-") {
-				return gateway.Answer{}, gateway.ErrUnreachable
+				return gateway.Answer{}, link.ErrUnreachable
 			}
 			return o.client.Wait(ctx, run, limit)
 		},
 		find: func(context.Context, string, string) (gateway.Trace, error) {
-			return gateway.Trace{}, gateway.ErrRefused.With("no history for you")
+			return gateway.Trace{}, link.ErrRefused.With("no history for you")
 		},
 	}
 	work(t, o.Service)

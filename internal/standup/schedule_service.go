@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/account"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
@@ -119,7 +120,7 @@ func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, fact
 // the runtime may have applied the setting anyway, unconfirmed records it as unconfirmed
 // and explains this in the returned error.
 func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error {
-	if !errors.Is(err, gateway.ErrUnsure) {
+	if !errors.Is(err, link.ErrUnsure) {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/fault"
@@ -162,7 +163,7 @@ func TestSetScheduleWithoutScope(t *testing.T) {
 	}
 	_, err := o.SetSchedule(signedIn(t), standup.Plan{})
 	f := fault.Of(err)
-	if !errors.Is(err, gateway.ErrMissingScope) || f.Facts["missing_scope"] != "operator.admin" || !strings.Contains(f.Detail, "AGENTRT_GATEWAY_SCOPES") {
+	if !errors.Is(err, link.ErrMissingScope) || f.Facts["missing_scope"] != "operator.admin" || !strings.Contains(f.Detail, "AGENTRT_GATEWAY_SCOPES") {
 		t.Errorf("%v", err)
 	}
 }
@@ -282,13 +283,13 @@ func TestSetScheduleOfWhoLeft(t *testing.T) {
 			ctx, leave := context.WithCancel(signedIn(t))
 			defer leave()
 			o.Timetable = interrupted{jobs, func() error { leave(); return answer }}
-			if _, err := o.SetSchedule(ctx, standup.Plan{Expr: &expr}); answer != nil && !errors.Is(err, gateway.ErrTimeout) {
+			if _, err := o.SetSchedule(ctx, standup.Plan{Expr: &expr}); answer != nil && !errors.Is(err, link.ErrTimeout) {
 				t.Errorf("%s: %v", expr, err)
 			}
 		}
 		set("0 8 * * *", nil)
-		set("0 7 * * *", errors.Join(gateway.ErrTimeout, gateway.ErrUnsure))
-		set("0 6 * * *", gateway.ErrTimeout) // not sent
+		set("0 7 * * *", errors.Join(link.ErrTimeout, link.ErrUnsure))
+		set("0 6 * * *", link.ErrTimeout) // not sent
 		wantEvents(t, d, "activity schedule.made", "audit schedule.made", "activity schedule.changed", "audit schedule.changed")
 		var doubts int
 		if err := d.QueryRow(t.Context(), `SELECT COUNT(*) FROM events WHERE kind = 'schedule.changed' AND data LIKE '%"confirmed":false%'`).Scan(&doubts); err != nil || doubts != 2 {
@@ -330,7 +331,7 @@ func TestScheduleOfOthers(t *testing.T) {
 		if err != nil || got.Live || got.Job.ID != made.ID || len(got.NextRuns) != 5 {
 			t.Errorf("while the runtime is away: %+v, %v", got, err)
 		}
-		if _, err := o.SetSchedule(signedIn(t), standup.Plan{}); !errors.Is(err, gateway.ErrUnreachable) {
+		if _, err := o.SetSchedule(signedIn(t), standup.Plan{}); !errors.Is(err, link.ErrUnreachable) {
 			t.Errorf("a change while the runtime is away: %v", err)
 		}
 	})
@@ -340,13 +341,13 @@ func TestScheduleOfOthers(t *testing.T) {
 type away struct{}
 
 func (away) Jobs(context.Context, gateway.JobsWanted) ([]gateway.Job, error) {
-	return nil, gateway.ErrUnreachable
+	return nil, link.ErrUnreachable
 }
 
 func (away) AddJob(context.Context, gateway.NewJob) (gateway.Job, error) {
-	return gateway.Job{}, gateway.ErrUnreachable
+	return gateway.Job{}, link.ErrUnreachable
 }
 
 func (away) ChangeJob(context.Context, string, gateway.JobChange, string) (gateway.Job, error) {
-	return gateway.Job{}, gateway.ErrUnreachable
+	return gateway.Job{}, link.ErrUnreachable
 }

@@ -11,6 +11,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
@@ -42,7 +43,7 @@ type Files struct {
 // that an outage resolves no item.
 func (s *Files) Check(ctx context.Context) error {
 	found, err := s.find(ctx)
-	if gateway.IsUnavailable(err) || errors.Is(err, gateway.ErrNotConfigured) {
+	if link.IsUnavailable(err) || errors.Is(err, link.ErrNotConfigured) {
 		return nil // the state of the gateway is reported elsewhere
 	}
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -56,7 +57,7 @@ func TestAgentFiles(t *testing.T) {
 		check("short", strings.Repeat("a", 89))
 		check("as many bytes, but fewer characters", strings.Repeat("漢", 40))
 		check("at 90%", strings.Repeat("a", 90), "CTO's MEMORY.md is at 90% of its limit, medium, open, 1")
-		is.err = gateway.ErrUnreachable
+		is.err = link.ErrUnreachable
 		check("an outage resolves nothing", "", "CTO's MEMORY.md is at 90% of its limit, medium, open, 1")
 		is.err = nil
 		check("shorter", "a", "CTO's MEMORY.md is at 90% of its limit, medium, resolved, 1")

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
@@ -46,7 +46,7 @@ type process struct {
 	w *world
 
 	mu sync.Mutex
-	is gateway.Status
+	is link.Status
 }
 
 func newWorld(t *testing.T, d *db.DB) *world {
@@ -56,7 +56,7 @@ func newWorld(t *testing.T, d *db.DB) *world {
 }
 
 // starts starts a process whose connection is in the given state.
-func (w *world) starts(state gateway.State) *process {
+func (w *world) starts(state link.State) *process {
 	p := &process{w: w}
 	p.Service = &Service{
 		DB: w.d, Gateway: p, Log: slog.New(slog.DiscardHandler), Now: w.clock, Every: time.Millisecond, Inbox: w.box,
@@ -92,28 +92,28 @@ func (w *world) passes(d time.Duration) {
 }
 
 // turns sets the connection's state and reports it.
-func (p *process) turns(state gateway.State) {
+func (p *process) turns(state link.State) {
 	p.mu.Lock()
-	p.is = gateway.Status{State: state, LastError: secret, ConnectedAt: p.is.ConnectedAt, DeviceID: p.is.DeviceID}
+	p.is = link.Status{State: state, LastError: secret, ConnectedAt: p.is.ConnectedAt, DeviceID: p.is.DeviceID}
 	p.mu.Unlock()
 	p.Observe(p.Status())
 }
 
 // shows changes other parts of the connection's status without reporting them.
-func (p *process) shows(change func(*gateway.Status)) *process {
+func (p *process) shows(change func(*link.Status)) *process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(&p.is)
 	return p
 }
 
-func (p *process) Status() gateway.Status {
+func (p *process) Status() link.Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.is
 }
 
-func (p *process) Watch(ctx context.Context, tell func(gateway.Status)) {
+func (p *process) Watch(ctx context.Context, tell func(link.Status)) {
 	tell(p.Status())
 	<-ctx.Done()
 }

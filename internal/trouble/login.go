@@ -12,6 +12,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
@@ -50,7 +51,7 @@ type loginTrouble struct {
 // that an outage resolves no item.
 func (s *Logins) Check(ctx context.Context) error {
 	found, err := s.find(ctx)
-	if gateway.IsUnavailable(err) || errors.Is(err, gateway.ErrNotConfigured) {
+	if link.IsUnavailable(err) || errors.Is(err, link.ErrNotConfigured) {
 		return nil // the state of the gateway is reported elsewhere
 	}
 	var jobs []gateway.Job

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -65,7 +66,7 @@ func TestLoginEnds(t *testing.T) {
 		want(10*time.Hour, soon+"resolved, 1")
 		const over = "The login to Claude has ended, high, "
 		want(80*time.Hour, over+"open, 2")
-		r.down = gateway.ErrUnreachable
+		r.down = link.ErrUnreachable
 		r.of = nil
 		want(81*time.Hour, over+"open, 2")
 		r.down = nil
@@ -81,11 +82,11 @@ func TestLoginEnds(t *testing.T) {
 // A refusal of the gateway must not pass for healthy logins; without a gateway nothing is checked.
 func TestLoginErrors(t *testing.T) {
 	t.Parallel()
-	s := &Logins{DB: dbtest.New(t), Runtime: &logins{down: gateway.ErrRefused}, Now: func() time.Time { return night }}
+	s := &Logins{DB: dbtest.New(t), Runtime: &logins{down: link.ErrRefused}, Now: func() time.Time { return night }}
 	if err := s.Check(actor.With(t.Context(), actor.System)); err == nil {
 		t.Error("a refusal of the gateway was hidden")
 	}
-	s.Runtime = &logins{down: gateway.ErrNotConfigured}
+	s.Runtime = &logins{down: link.ErrNotConfigured}
 	if err := s.Check(t.Context()); err != nil {
 		t.Errorf("without a gateway: %v", err)
 	}

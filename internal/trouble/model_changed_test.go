@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/mirror"
@@ -65,7 +66,7 @@ func TestModelChanged(t *testing.T) {
 		call := func(session, model string, output int64) {
 			t.Helper()
 			s.Receive(mirror.Event{
-				Event: gateway.Event{Name: "session.message"},
+				Event: link.Event{Name: "session.message"},
 				Content: gateway.Content{Active: session, Message: func() gateway.Turn {
 					return gateway.Turn{RunID: "run", Usage: &gateway.Usage{Provider: "p", Model: model, Output: output}}
 				}},
@@ -91,7 +92,7 @@ func TestModelChanged(t *testing.T) {
 		call(main, "dear", 5)
 		dear := "cto uses p/dear instead of p/own, high, open, 1"
 		want("a fallback at more than twice the price", dear)
-		is.down = gateway.ErrUnreachable
+		is.down = link.ErrUnreachable
 		call("agent:cto:cron:gone:run:1", "night", 5)
 		call("agent:cto:cron:gone:run:2", "night", 5)
 		want("an outage", dear)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -16,10 +16,10 @@ import (
 // Gateway is the part of the gateway client that is needed to monitor the connection.
 type Gateway interface {
 	// Status returns the current state of the connections.
-	Status() gateway.Status
+	Status() link.Status
 	// Watch calls the function tell with the current status, and again after
 	// every state change, until ctx ends.
-	Watch(ctx context.Context, tell func(gateway.Status))
+	Watch(ctx context.Context, tell func(link.Status))
 }
 
 // Service monitors the gateway connection of this process. It does nothing until Run is
@@ -64,13 +64,13 @@ func (s *Service) Run(ctx context.Context) error {
 
 // Observe records the state of the connection. It is called on every state change, so
 // that changes between two calls to Check are not missed.
-func (s *Service) Observe(status gateway.Status) {
+func (s *Service) Observe(status link.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.observe(status)
 }
 
-func (s *Service) observe(status gateway.Status) {
+func (s *Service) observe(status link.Status) {
 	doing, known := classify(status)
 	if !known {
 		return // connecting: wait for the result
@@ -145,7 +145,7 @@ func alreadyRaised(ctx context.Context, tx *db.Tx, is condition, now time.Time) 
 // is connected, or when no gateway is configured.
 func (s *Service) resolve(ctx context.Context, tx *db.Tx, is condition) error {
 	why := "The gateway is connected."
-	if is.state == gateway.NotConfigured {
+	if is.state == link.NotConfigured {
 		why = "No gateway is configured anymore."
 	}
 	for _, kind := range []string{unusable, pending} {

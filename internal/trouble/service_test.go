@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -23,29 +23,29 @@ func TestEveryState(t *testing.T) {
 	at := clock.At(night)
 	cases := []struct {
 		name  string
-		is    gateway.Status
+		is    link.Status
 		kind  string
 		after time.Duration
 	}{
-		{name: "not configured", is: gateway.Status{State: gateway.NotConfigured}},
-		{name: "the first attempt", is: gateway.Status{State: gateway.Connecting}},
-		{name: "connected", is: gateway.Status{State: gateway.Connected, ConnectedAt: &at}},
-		{name: "connected with less", is: gateway.Status{State: gateway.MissingScopes, ConnectedAt: &at}},
-		{name: "refused for its scopes", is: gateway.Status{State: gateway.MissingScopes}, kind: unusable, after: unusableGrace},
-		{name: "unauthorized", is: gateway.Status{State: gateway.Unauthorized}, kind: unusable, after: unusableGrace},
-		{name: "untrusted", is: gateway.Status{State: gateway.Untrusted}, kind: unusable, after: unusableGrace},
-		{name: "unreachable", is: gateway.Status{State: gateway.Unreachable}, kind: unusable, after: unusableGrace},
-		{name: "slow at the door", is: gateway.Status{State: gateway.Slow}, kind: unusable, after: unusableGrace},
-		{name: "slow on a connection", is: gateway.Status{State: gateway.Slow, ConnectedAt: &at}, kind: unusable, after: unusableGrace},
-		{name: "no device to pair", is: gateway.Status{State: gateway.Unpaired}, kind: unusable, after: unusableGrace},
-		{name: "a device to approve", is: gateway.Status{State: gateway.Unpaired, DeviceID: "d1"}, kind: pending, after: pairingGrace},
+		{name: "not configured", is: link.Status{State: link.NotConfigured}},
+		{name: "the first attempt", is: link.Status{State: link.Connecting}},
+		{name: "connected", is: link.Status{State: link.Connected, ConnectedAt: &at}},
+		{name: "connected with less", is: link.Status{State: link.MissingScopes, ConnectedAt: &at}},
+		{name: "refused for its scopes", is: link.Status{State: link.MissingScopes}, kind: unusable, after: unusableGrace},
+		{name: "unauthorized", is: link.Status{State: link.Unauthorized}, kind: unusable, after: unusableGrace},
+		{name: "untrusted", is: link.Status{State: link.Untrusted}, kind: unusable, after: unusableGrace},
+		{name: "unreachable", is: link.Status{State: link.Unreachable}, kind: unusable, after: unusableGrace},
+		{name: "slow at the door", is: link.Status{State: link.Slow}, kind: unusable, after: unusableGrace},
+		{name: "slow on a connection", is: link.Status{State: link.Slow, ConnectedAt: &at}, kind: unusable, after: unusableGrace},
+		{name: "no device to pair", is: link.Status{State: link.Unpaired}, kind: unusable, after: unusableGrace},
+		{name: "a device to approve", is: link.Status{State: link.Unpaired, DeviceID: "d1"}, kind: pending, after: pairingGrace},
 	}
-	tried := map[gateway.State]bool{}
+	tried := map[link.State]bool{}
 	for _, c := range cases {
 		tried[c.is.State] = true
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, dbtest.New(t))
-			w.starts(gateway.Connecting).shows(func(s *gateway.Status) { *s = c.is }).turns(c.is.State)
+			w.starts(link.Connecting).shows(func(s *link.Status) { *s = c.is }).turns(c.is.State)
 			if c.kind == "" {
 				w.passes(lasting)
 				w.want("")
@@ -59,7 +59,7 @@ func TestEveryState(t *testing.T) {
 			w.want(c.kind + " open x1")
 		})
 	}
-	for _, s := range gateway.States() {
+	for _, s := range link.States() {
 		if !tried[s] {
 			t.Errorf("nobody knows what becomes of %s", s)
 		}
@@ -71,8 +71,8 @@ func TestEveryState(t *testing.T) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	titles := map[string]bool{}
-	for _, state := range []gateway.State{
-		gateway.Unauthorized, gateway.Unpaired, gateway.Untrusted, gateway.Slow, gateway.MissingScopes, gateway.Unreachable,
+	for _, state := range []link.State{
+		link.Unauthorized, link.Unpaired, link.Untrusted, link.Slow, link.MissingScopes, link.Unreachable,
 	} {
 		w := newWorld(t, nil)
 		p := w.starts(state)
@@ -93,8 +93,8 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s tells what the gateway said: %+v", state, m)
 		}
 	}
-	p := newWorld(t, nil).starts(gateway.Connecting).shows(func(s *gateway.Status) { s.DeviceID = strings.Repeat("d", 64) })
-	p.turns(gateway.Unpaired)
+	p := newWorld(t, nil).starts(link.Connecting).shows(func(s *link.Status) { s.DeviceID = strings.Repeat("d", 64) })
+	p.turns(link.Unpaired)
 	m := p.condition().inboxItem()
 	if string(m.Kind) != pending || m.Subject.Kind != "device" || m.Subject.ID != strings.Repeat("d", 64) || len(m.Subject.Name) != 12 || strings.Contains(m.Detail, secret) {
 		t.Errorf("pairing: %+v", m)
@@ -109,33 +109,33 @@ func TestTroubleComesAndGoes(t *testing.T) {
 	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
-		p := w.starts(gateway.Connected)
-		p.turns(gateway.Unreachable)
+		p := w.starts(link.Connected)
+		p.turns(link.Unreachable)
 		w.passes(unusableGrace - moment)
-		p.turns(gateway.Connected) // for less than the check interval
-		p.turns(gateway.Unreachable)
+		p.turns(link.Connected) // for less than the check interval
+		p.turns(link.Unreachable)
 		w.passes(unusableGrace - moment)
 		w.want("")
-		p.turns(gateway.Connecting) // as another device: unknown yet
-		p.turns(gateway.Slow)       // another state of the same condition
+		p.turns(link.Connecting) // as another device: unknown yet
+		p.turns(link.Slow)       // another state of the same condition
 		w.passes(moment)
 		w.want("gateway_trouble open x1")
-		p.turns(gateway.Connected)
-		p.turns(gateway.Unauthorized)
+		p.turns(link.Connected)
+		p.turns(link.Unauthorized)
 		w.passes(lasting)
 		w.want("gateway_trouble open x1") // never resolved
-		p.turns(gateway.Connected)
+		p.turns(link.Connected)
 		w.passes(every)
 		w.want("gateway_trouble resolved x1")
-		p.turns(gateway.Slow)
+		p.turns(link.Slow)
 		w.passes(unusableGrace - moment)
 		w.want("gateway_trouble resolved x1")
 		w.passes(moment)
 		w.want("gateway_trouble open x2")
-		p.turns(gateway.Connected)
+		p.turns(link.Connected)
 		w.passes(every)
 		w.want("gateway_trouble resolved x2")
-		p.turns(gateway.Slow)
+		p.turns(link.Slow)
 		w.move(-365 * 24 * time.Hour) // the clock was ahead
 		w.passes(every)
 		w.want("gateway_trouble open x3")
@@ -147,9 +147,9 @@ func TestPeopleAreHeard(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
-		p := w.starts(gateway.Unreachable)
+		p := w.starts(link.Unreachable)
 		w.passes(time.Minute)
-		late := w.starts(gateway.Unreachable) // another process, a minute later
+		late := w.starts(link.Unreachable) // another process, a minute later
 		w.passes(unusableGrace - time.Minute)
 		w.want("gateway_trouble open x1")
 		w.person(inbox.GatewayTrouble, inbox.Resolved)
@@ -157,21 +157,21 @@ func TestPeopleAreHeard(t *testing.T) {
 		w.want("gateway_trouble resolved x1")
 		for _, state := range []inbox.State{inbox.Acked, inbox.Snoozed, inbox.Resolved} {
 			w.person(inbox.GatewayTrouble, state)
-			p.turns(gateway.Untrusted)
+			p.turns(link.Untrusted)
 			w.passes(lasting)
-			p.turns(gateway.Unreachable)
+			p.turns(link.Unreachable)
 			w.passes(lasting)
 			w.want("gateway_trouble " + string(state) + " x1")
 		}
-		p.turns(gateway.Connected)
-		late.turns(gateway.Connected)
+		p.turns(link.Connected)
+		late.turns(link.Connected)
 		w.passes(lasting)
 		w.person(inbox.GatewayTrouble, inbox.Open) // a person reopened it
 		w.passes(lasting)
 		w.want("gateway_trouble open x1")
 		w.person(inbox.GatewayTrouble, inbox.Resolved)
 		w.passes(moment)
-		p.turns(gateway.Unreachable)
+		p.turns(link.Unreachable)
 		w.passes(lasting)
 		w.want("gateway_trouble open x2")
 	})
@@ -183,25 +183,25 @@ func TestReplicas(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
-		one, same := w.starts(gateway.Unreachable), w.starts(gateway.Unreachable)
+		one, same := w.starts(link.Unreachable), w.starts(link.Unreachable)
 		w.passes(time.Minute)
-		two := w.starts(gateway.Unreachable)
+		two := w.starts(link.Unreachable)
 		w.passes(unusableGrace - time.Minute)
 		w.want("gateway_trouble open x1")
-		one.turns(gateway.Connected)
-		same.turns(gateway.Connected)
+		one.turns(link.Connected)
+		same.turns(link.Connected)
 		w.passes(lasting) // the third one is late in both cases
 		w.want("gateway_trouble resolved x1")
-		two.turns(gateway.Connected)
+		two.turns(link.Connected)
 		w.passes(lasting)
 		w.want("gateway_trouble resolved x1")
 
-		two.turns(gateway.Untrusted) // while the other one stays connected
+		two.turns(link.Untrusted) // while the other one stays connected
 		w.passes(lasting)
 		w.want("gateway_trouble open x2")
 		w.passes(time.Hour)
 		w.want("gateway_trouble open x2")
-		two.turns(gateway.Connected)
+		two.turns(link.Connected)
 		w.passes(every)
 		w.want("gateway_trouble resolved x2")
 	})
@@ -210,12 +210,12 @@ func TestReplicas(t *testing.T) {
 // A new process resolves items that an earlier one raised.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	for _, state := range []gateway.State{gateway.Connected, gateway.NotConfigured} {
+	for _, state := range []link.State{link.Connected, link.NotConfigured} {
 		w := newWorld(t, dbtest.New(t))
-		w.starts(gateway.Unreachable)
+		w.starts(link.Unreachable)
 		w.passes(lasting)
 		w.all = nil
-		p := w.starts(gateway.Unreachable)
+		p := w.starts(link.Unreachable)
 		w.passes(lasting)
 		w.want("gateway_trouble open x1")
 		p.turns(state)
@@ -229,19 +229,19 @@ func TestPairing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
-		p := w.starts(gateway.Connecting).shows(func(s *gateway.Status) { s.DeviceID = "d1" })
-		p.turns(gateway.Unpaired)
+		p := w.starts(link.Connecting).shows(func(s *link.Status) { s.DeviceID = "d1" })
+		p.turns(link.Unpaired)
 		w.passes(pairingGrace)
 		w.want("pairing_pending open x1")
-		p.turns(gateway.Unreachable) // the gateway restarts
+		p.turns(link.Unreachable) // the gateway restarts
 		w.passes(unusableGrace - moment)
 		w.want("pairing_pending open x1")
 		w.passes(moment)
 		w.want("gateway_trouble open x1, pairing_pending open x1")
-		p.turns(gateway.Unpaired)
+		p.turns(link.Unpaired)
 		w.passes(lasting)
 		w.want("gateway_trouble open x1, pairing_pending open x1")
-		p.turns(gateway.Connected)
+		p.turns(link.Connected)
 		w.passes(every)
 		w.want("gateway_trouble resolved x1, pairing_pending resolved x1")
 	})
@@ -251,7 +251,7 @@ func TestPairing(t *testing.T) {
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.New(t))
-	p := w.starts(gateway.Unreachable)
+	p := w.starts(link.Unreachable)
 	show := dbtest.Hide(t, w.d, "inbox_items")
 	w.move(unusableGrace)
 	if err := p.Check(t.Context()); err == nil {
@@ -267,10 +267,10 @@ func TestTriedAgain(t *testing.T) {
 func TestScopesOfAConnection(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.New(t))
-	p := w.starts(gateway.MissingScopes)
+	p := w.starts(link.MissingScopes)
 	w.passes(unusableGrace)
 	w.want("gateway_trouble open x1")
-	p.shows(func(s *gateway.Status) { s.ConnectedAt = clock.Ptr(w.clock()) })
+	p.shows(func(s *link.Status) { s.ConnectedAt = clock.Ptr(w.clock()) })
 	w.passes(every)
 	w.want("gateway_trouble resolved x1")
 }
@@ -296,13 +296,13 @@ func TestRun(t *testing.T) {
 	}
 	t.Run("looks", func(t *testing.T) {
 		w := newWorld(t, dbtest.New(t))
-		p := w.starts(gateway.Unreachable)
+		p := w.starts(link.Unreachable)
 		runs(t, p, func() bool { return w.items() == "gateway_trouble open x1" })
 	})
 	t.Run("listens", func(t *testing.T) {
-		p := newWorld(t, nil).starts(gateway.Connecting)
+		p := newWorld(t, nil).starts(link.Connecting)
 		p.Every = time.Hour
-		p.shows(func(s *gateway.Status) { s.State = gateway.Connected })
+		p.shows(func(s *link.Status) { s.State = link.Connected })
 		runs(t, p, func() bool {
 			p.Service.mu.Lock()
 			defer p.Service.mu.Unlock()
@@ -316,27 +316,27 @@ func TestOneConnectionOfTwo(t *testing.T) {
 	t.Parallel()
 	at := clock.At(night)
 	for _, c := range []struct {
-		down      gateway.Purpose
+		down      link.Purpose
 		title     string
 		says, not string
 	}{
-		{gateway.StartsRuns, "Agents can't be started", "Agents' activity is still visible", "see what they do"},
-		{gateway.Manages, "Schedules cannot be changed", "Agents can still be asked, and their activity is visible", "cannot ask agents"},
+		{link.StartsRuns, "Agents can't be started", "Agents' activity is still visible", "see what they do"},
+		{link.Manages, "Schedules cannot be changed", "Agents can still be asked, and their activity is visible", "cannot ask agents"},
 	} {
-		both := []gateway.Connection{{Purpose: gateway.StartsRuns, ConnectedAt: &at}, {Purpose: gateway.Manages, ConnectedAt: &at}}
+		both := []link.Connection{{Purpose: link.StartsRuns, ConnectedAt: &at}, {Purpose: link.Manages, ConnectedAt: &at}}
 		for i := range both {
 			if both[i].Purpose == c.down {
 				both[i].ConnectedAt = nil
 			}
 		}
 		s := &Service{Now: func() time.Time { return night }}
-		s.Observe(gateway.Status{State: gateway.Unreachable, Connections: both})
+		s.Observe(link.Status{State: link.Unreachable, Connections: both})
 		m := s.current.inboxItem()
 		if string(m.Kind) != unusable || m.Title != c.title || !strings.Contains(m.Detail, c.says) || strings.Contains(m.Detail, c.not) {
 			t.Errorf("%s: %s\n%s", c.down, m.Title, m.Detail)
 		}
 		both[0].ConnectedAt, both[1].ConnectedAt = nil, nil
-		s.Observe(gateway.Status{State: gateway.Unreachable, Connections: both})
+		s.Observe(link.Status{State: link.Unreachable, Connections: both})
 		if m := s.current.inboxItem(); m.Title != "The gateway cannot be reached" || !strings.Contains(m.Detail, "cannot ask agents") {
 			t.Errorf("both: %s\n%s", m.Title, m.Detail)
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 )
@@ -35,13 +35,13 @@ const (
 // established, known is false. The condition is healthy if no gateway is configured. It
 // is also healthy if only scopes are missing, because the connection is usable and the
 // dashboard shows the missing scopes.
-func classify(is gateway.Status) (doing string, known bool) {
+func classify(is link.Status) (doing string, known bool) {
 	switch {
-	case is.State == gateway.Connecting:
+	case is.State == link.Connecting:
 		return "", false
-	case is.State == gateway.NotConfigured, is.State == gateway.Connected, is.State == gateway.MissingScopes && is.ConnectedAt != nil:
+	case is.State == link.NotConfigured, is.State == link.Connected, is.State == link.MissingScopes && is.ConnectedAt != nil:
 		return healthy, true
-	case is.State == gateway.Unpaired && is.DeviceID != "":
+	case is.State == link.Unpaired && is.DeviceID != "":
 		return pending, true
 	}
 	return unusable, true // includes unpaired without a device that could be approved
@@ -51,10 +51,10 @@ func classify(is gateway.Status) (doing string, known bool) {
 type condition struct {
 	doing    string // empty while unknown
 	since    clock.Time
-	state    gateway.State   // latest state of the period
-	device   string          // id of Wardroom's device; may be empty
-	downOnly gateway.Purpose // purpose of the only connection that is down; empty if all are
-	reported bool            // raised or resolved in the inbox
+	state    link.State   // latest state of the period
+	device   string       // id of Wardroom's device; may be empty
+	downOnly link.Purpose // purpose of the only connection that is down; empty if all are
+	reported bool         // raised or resolved in the inbox
 }
 
 // due reports whether the condition has lasted long enough to be reported to the inbox and
@@ -87,13 +87,13 @@ func (is condition) inboxItem() inbox.NewItem {
 	title, why := describe(is.state)
 	lost := "Until it is back, Wardroom cannot ask agents or see what they do."
 	switch is.downOnly {
-	case gateway.StartsRuns:
+	case link.StartsRuns:
 		title, why = "Agents can't be started", "the connection that starts runs is down."
 		lost = "Agents' activity is still visible, and runs can be stopped. Until the connection is back, Wardroom cannot ask agents."
-	case gateway.Manages:
+	case link.Manages:
 		title, why = "Schedules cannot be changed", "the connection with operator.admin is down."
 		lost = "Agents can still be asked, and their activity is visible. Until the connection is back, schedules cannot be changed, and only runs that Wardroom started can be stopped."
-	case gateway.Everything:
+	case link.Everything:
 	}
 	m.Subject = event.Subject{Kind: event.TopicGateway, ID: "connection", Name: "connection"}
 	m.Title = title
@@ -105,7 +105,7 @@ func (is condition) inboxItem() inbox.NewItem {
 
 // downPurpose returns the purpose of the connection that is down while another one is up, or "" if all connections are
 // up or all are down.
-func downPurpose(status gateway.Status) (only gateway.Purpose) {
+func downPurpose(status link.Status) (only link.Purpose) {
 	up := 0
 	for _, one := range status.Connections {
 		if one.ConnectedAt != nil {
@@ -122,19 +122,19 @@ func downPurpose(status gateway.Status) (only gateway.Purpose) {
 
 // describe returns a title for an inbox item and an explanation of the gateway's state. It
 // omits the gateway's own error message, which may contain secrets.
-func describe(state gateway.State) (title, why string) {
+func describe(state link.State) (title, why string) {
 	switch state {
-	case gateway.Unauthorized:
+	case link.Unauthorized:
 		return "The gateway refuses Wardroom", "it refuses Wardroom's token or device, or has blocked Wardroom's address."
-	case gateway.Unpaired:
+	case link.Unpaired:
 		return "The gateway requires a paired device", "it accepts only paired devices, and Wardroom is not paired."
-	case gateway.Untrusted:
+	case link.Untrusted:
 		return "The gateway's certificate is not trusted", "its certificate is not trusted, so Wardroom does not connect."
-	case gateway.Slow:
+	case link.Slow:
 		return "The gateway is too slow", "it accepts connections or requests but does not answer in time."
-	case gateway.MissingScopes:
+	case link.MissingScopes:
 		return "The gateway refuses Wardroom's scopes", "fewer scopes are approved for Wardroom's device than it requests."
-	case gateway.NotConfigured, gateway.Connecting, gateway.Connected, gateway.Unreachable:
+	case link.NotConfigured, link.Connecting, link.Connected, link.Unreachable:
 	}
 	return "The gateway cannot be reached", "no gateway answers at its address."
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"strconv"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/web"
 )
@@ -24,8 +24,8 @@ func (s *Service) Mount(api *web.API) {
 	web.Put(api, "/prices", actor.ManagePrices, "Set the prices for cost estimates", s.handleSetPrices, web.Fails(ErrStale),
 		web.Describe("Replaces the whole table. The prices apply to new usage and to usage without a price; earlier estimates do not change. Send the ETag of GET /prices as If-Match to avoid overwriting a concurrent change."))
 	web.Get(api, "/agentrt/models", actor.Read, "List the models of the runtime", s.handleModels, web.Asks(1, s.Patience), web.Quiet(),
-		web.Fails(gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
-			gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused))
+		web.Fails(link.ErrNotConfigured, link.ErrUnreachable, link.ErrTimeout, link.ErrUnauthorized,
+			link.ErrUnpaired, link.ErrUntrusted, link.ErrMissingScope, link.ErrBusy, link.ErrRefused))
 }
 
 const reportText = `The report is computed from Wardroom's own ledger, which records each run of the runtime once and is kept even after the runtime deletes its own data. Each run is counted at the time it ended.

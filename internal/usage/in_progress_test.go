@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -168,7 +169,7 @@ func TestGoingAfterMessages(t *testing.T) {
 	p.addTurn(c, "b", used("m", 300, 1, 150))
 	p.now = soon.Add(-time.Millisecond)
 	for range 3 {
-		p.Receive(mirror.Event{Event: gateway.Event{Name: "session.message"}, Content: gateway.Content{Active: "agent:CTO:task:task-7"}})
+		p.Receive(mirror.Event{Event: link.Event{Name: "session.message"}, Content: gateway.Content{Active: "agent:CTO:task:task-7"}})
 		p.sync(t, false)
 	}
 	p.wantGoing(t, "at once", 1, 100, 50, 100)
@@ -208,7 +209,7 @@ func TestGoingIsForgotten(t *testing.T) {
 		p.wantGoing(t, "deleted, and counted by its totals", 1, 100, 50, 110)
 		p.restart()
 		shut.Active, shut.UpdatedAt = false, clock.At(p.tick(time.Second))
-		p.refuse = map[string]error{shut.Key: gateway.ErrRefused.With("No.")}
+		p.refuse = map[string]error{shut.Key: link.ErrRefused.With("No.")}
 		p.sync(t, false)
 		p.wantGoing(t, "not to be read", 1, 100, 50, 110)
 		p.tick(forgetAfter)
@@ -293,7 +294,7 @@ func TestGoingThatCannotBeRead(t *testing.T) {
 		t.Errorf("it looks again after %v, want %v", wait, busyInterval)
 	}
 	p.tick(busyInterval)
-	p.refuse = map[string]error{c.Key: gateway.ErrRefused.With("No.")}
+	p.refuse = map[string]error{c.Key: link.ErrRefused.With("No.")}
 	if wait := step(t, p.reader); wait != idleInterval {
 		t.Errorf("it looks again after %v, want %v", wait, idleInterval)
 	}
@@ -345,7 +346,7 @@ func TestGrewWhileInProgress(t *testing.T) {
 	p.sync(t, false)
 	p.addTurn(c, "b", used("m", 300, 1, 150))
 	receive := func(u *gateway.Usage) time.Duration {
-		p.Receive(mirror.Event{Event: gateway.Event{Name: "session.message"}, Content: gateway.Content{Active: c.Key, Message: func() gateway.Turn { return gateway.Turn{Usage: u} }}})
+		p.Receive(mirror.Event{Event: link.Event{Name: "session.message"}, Content: gateway.Content{Active: c.Key, Message: func() gateway.Turn { return gateway.Turn{Usage: u} }}})
 		return p.reader.nextRead(&c.Session).Sub(p.reader.last[c.ID].at)
 	}
 	if wait := receive(nil); wait < callInterval {

@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -309,9 +310,9 @@ func (r *reader) trySync(ctx context.Context, row *gateway.Session) (done bool, 
 		delete(r.retryAt, row.ID)
 		delete(r.failingSince, row.ID)
 		return true, nil
-	case errors.Is(err, gateway.ErrRefused):
+	case errors.Is(err, link.ErrRefused):
 		again = refusedRetry
-	case ctx.Err() != nil || !errors.Is(err, gateway.ErrBusy) && !errors.Is(err, gateway.ErrTimeout):
+	case ctx.Err() != nil || !errors.Is(err, link.ErrBusy) && !errors.Is(err, link.ErrTimeout):
 		return false, err
 	}
 	if failing {

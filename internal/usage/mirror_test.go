@@ -13,6 +13,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/mirror"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -343,7 +344,7 @@ func TestFollowAway(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))
-	p.fail = gateway.ErrUnreachable
+	p.fail = link.ErrUnreachable
 	if err := p.reader.work(t.Context(), p.list(), nil); err == nil {
 		t.Error("no error")
 	}

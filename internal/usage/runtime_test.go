@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/clock"
 )
 
@@ -94,7 +95,7 @@ func (r *runtime) TurnsBefore(ctx context.Context, key string, limit int, offset
 func (r *runtime) RawTurns(_ context.Context, key string, limit int) ([]gateway.Turn, error) {
 	r.kept++
 	if r.unkept {
-		return nil, gateway.ErrRefused.With("It does not have the method.")
+		return nil, link.ErrRefused.With("It does not have the method.")
 	}
 	for _, c := range slices.Backward(r.sessions) {
 		if c.Key == key && !c.deleted {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 )
 
@@ -109,7 +110,7 @@ const contextTurns = 20
 // another transcript.
 func (s *Service) addHiddenTurns(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, completeFrom int64, ours bool, err error) {
 	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, pageSize))+contextTurns)
-	if errors.Is(err, gateway.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
+	if errors.Is(err, link.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
 		return shown, math.MaxInt64, true, nil // the runtime's totals cover their usage
 	}
 	if err != nil {

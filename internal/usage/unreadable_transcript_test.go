@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 )
@@ -18,7 +18,7 @@ func TestTranscriptThatCannotBeRead(t *testing.T) {
 		c := p.open("agent:cto:long")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.ask(c, "b", free("n", 100, 1))
-		p.refuse = map[string]error{c.Key: gateway.ErrTimeout}
+		p.refuse = map[string]error{c.Key: link.ErrTimeout}
 		p.sync(t, true)
 		for begin := p.now; p.now.Before(begin.Add(giveUpAfter - refusedRetry)); {
 			p.tick(slowRetry)
@@ -55,7 +55,7 @@ func TestTranscriptThatCannotBeRead(t *testing.T) {
 // counted when it becomes readable.
 func TestFollowWithoutTheRefused(t *testing.T) {
 	t.Parallel()
-	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
+	for name, err := range map[string]error{"refused": link.ErrRefused, "busy": link.ErrBusy, "slow": link.ErrTimeout} {
 		t.Run(name, func(t *testing.T) {
 			p := newScenario(dbtest.New(t))
 			for _, key := range []string{"bad", "good"} {

@@ -20,6 +20,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/test/faults"
 )
 
@@ -149,7 +150,7 @@ func (b *bench) startBusy(ctx context.Context, url string) (*process, error) {
 
 // workIn creates the sessions for the measurement and starts a run in each.
 func workIn(ctx context.Context, runtime *faults.Runtime) (keys []string, err error) {
-	c, err := gateway.New(gateway.Options{URL: runtime.URL(), Token: gatewayToken, Scopes: []string{"operator.read", "operator.write"}})
+	c, err := gateway.New(link.Options{URL: runtime.URL(), Token: gatewayToken, Scopes: []string{"operator.read", "operator.write"}})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (r *Runtime) Withhold(scopes ...string) {
 // function turns the fault off.
 func (r *Runtime) RefuseClients(match func(scopes []string) bool) {
 	r.change(func(f *faults) { f.refused = match })
-	cut(r.connected(func(c *link) bool { return match != nil && c.admitted && match(c.scopes) }))
+	cut(r.connected(func(c *connection) bool { return match != nil && c.admitted && match(c.scopes) }))
 }
 
 // WithAdmin reports whether scopes include operator.admin. Use it with RefuseClients.
@@ -99,7 +99,7 @@ func (r *Runtime) ChangeToken(token string) {
 	if same {
 		return
 	}
-	for _, c := range r.connected(func(c *link) bool { return c.shared }) {
+	for _, c := range r.connected(func(c *connection) bool { return c.shared }) {
 		c.conn.Close(statusAccessChanged, "gateway auth changed")
 	}
 }
@@ -143,7 +143,7 @@ func (r *Runtime) admit(conn *demo.Conn, in demo.Login) (demo.Admission, *demo.F
 	if f != nil {
 		return demo.Admission{}, f
 	}
-	c := r.link(conn)
+	c := r.connection(conn)
 	c.admitted, c.shared = true, method == authToken
 	if in.Device != nil {
 		c.deviceID = in.Device.ID

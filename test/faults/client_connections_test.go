@@ -11,20 +11,21 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/fault"
 )
 
 // withAdmin makes a client ask for operator.admin, for which it opens a second connection.
-func withAdmin(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} }
+func withAdmin(o *link.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} }
 
 // connectionOf returns the connection for a purpose, or the zero Connection.
-func connectionOf(s gateway.Status, p gateway.Purpose) gateway.Connection {
+func connectionOf(s link.Status, p link.Purpose) link.Connection {
 	for _, one := range s.Connections {
 		if one.Purpose == p {
 			return one
 		}
 	}
-	return gateway.Connection{}
+	return link.Connection{}
 }
 
 // noOwnerTools checks that no run was offered the owner tools.
@@ -92,10 +93,10 @@ func TestClientTwoConnections(t *testing.T) {
 	}
 	noOwnerTools(t, r)
 	s := c.Status()
-	if runs := connectionOf(s, gateway.StartsRuns); !slices.Equal(runs.ScopesGranted, []string{scopeRead, scopeWrite, "operator.approvals", "operator.questions"}) || runs.ConnectedAt == nil {
+	if runs := connectionOf(s, link.StartsRuns); !slices.Equal(runs.ScopesGranted, []string{scopeRead, scopeWrite, "operator.approvals", "operator.questions"}) || runs.ConnectedAt == nil {
 		t.Errorf("starts runs: %+v", runs)
 	}
-	if all := connectionOf(s, gateway.Manages); !slices.Equal(all.ScopesGranted, []string{scopeRead, scopeWrite, scopeAdmin}) || all.ConnectedAt == nil {
+	if all := connectionOf(s, link.Manages); !slices.Equal(all.ScopesGranted, []string{scopeRead, scopeWrite, scopeAdmin}) || all.ConnectedAt == nil {
 		t.Errorf("manages: %+v", all)
 	}
 	if n := r.Connections(); n != 2 || len(s.Connections) != 2 || s.ConnectedAt == nil || len(s.MissingScopes) != 0 {
@@ -126,20 +127,20 @@ func TestClientOneConnection(t *testing.T) {
 	for name, withheld := range map[string]string{"not asked for": "", "not granted": scopeAdmin} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, demo.Options{})
-			state, change := gateway.Connected, func(*gateway.Options) {}
+			state, change := link.Connected, func(*link.Options) {}
 			if withheld != "" {
 				r.Withhold(withheld)
-				state, change = gateway.MissingScopes, withAdmin
+				state, change = link.MissingScopes, withAdmin
 			}
 			c := impatient(t, r, change)
 			in(t, c, state)
 			works(t, c, "run-1")
 			err := schedules(t, c)
-			if f := fault.Of(err); !errors.Is(err, gateway.ErrMissingScope) || f.Facts["missing_scope"] != scopeAdmin {
+			if f := fault.Of(err); !errors.Is(err, link.ErrMissingScope) || f.Facts["missing_scope"] != scopeAdmin {
 				t.Errorf("a change of jobs: %v", err)
 			}
 			s := c.Status()
-			if n := r.Connections(); n != 1 || len(s.Connections) != 1 || s.Connections[0].Purpose != gateway.Everything {
+			if n := r.Connections(); n != 1 || len(s.Connections) != 1 || s.Connections[0].Purpose != link.Everything {
 				t.Errorf("%d connections: %+v", n, s.Connections)
 			}
 		})
@@ -155,7 +156,7 @@ func TestClientRunConnectionDown(t *testing.T) {
 	events, stop := c.Events(1000)
 	defer stop()
 	r.RefuseClients(WithoutAdmin)
-	eventually(t, "the loss is noticed", func() bool { return c.Status().State == gateway.Unreachable })
+	eventually(t, "the loss is noticed", func() bool { return c.Status().State == link.Unreachable })
 	_, start := c.Start(t.Context(), gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"})
 	say := c.SendMessage(t.Context(), gateway.OutgoingMessage{SessionKey: "agent:cto:test", Text: "hi", RunID: "said"})
 	brief, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -163,7 +164,7 @@ func TestClientRunConnectionDown(t *testing.T) {
 	_, await := c.Await(brief)
 	for name, err := range map[string]error{"Start": start, "Say": say, "Await": await} {
 		f := fault.Of(err)
-		if !gateway.IsUnavailable(err) || errors.Is(err, gateway.ErrUnsure) || f.RetryAfter <= 0 || !strings.Contains(f.Detail, "starts runs") {
+		if !link.IsUnavailable(err) || errors.Is(err, link.ErrUnsure) || f.RetryAfter <= 0 || !strings.Contains(f.Detail, "starts runs") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -177,13 +178,13 @@ func TestClientRunConnectionDown(t *testing.T) {
 		t.Errorf("stopping: %v", err)
 	}
 	s := c.Status()
-	if s.ConnectedAt != nil || s.RetryAt == nil || connectionOf(s, gateway.StartsRuns).ConnectedAt != nil || connectionOf(s, gateway.Manages).State != gateway.Connected {
+	if s.ConnectedAt != nil || s.RetryAt == nil || connectionOf(s, link.StartsRuns).ConnectedAt != nil || connectionOf(s, link.Manages).State != link.Connected {
 		t.Errorf("status %+v", s)
 	}
 	for done := false; !done; {
 		select {
 		case e := <-events:
-			if e.Name == gateway.EventDisconnected {
+			if e.Name == link.EventDisconnected {
 				t.Error("the connection that watches was told to be gone")
 			}
 		default:
@@ -191,7 +192,7 @@ func TestClientRunConnectionDown(t *testing.T) {
 		}
 	}
 	r.RefuseClients(nil)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	works(t, c, "run-2")
 	if n := r.Asked(""); n != 1 {
 		t.Errorf("%d runs began, want the last one alone", n)
@@ -208,19 +209,19 @@ func TestClientAdminConnectionDown(t *testing.T) {
 	events, stop := c.Events(1000)
 	defer stop()
 	r.RefuseClients(WithAdmin)
-	eventually(t, "the loss is noticed", func() bool { return c.Status().State == gateway.Unreachable })
+	eventually(t, "the loss is noticed", func() bool { return c.Status().State == link.Unreachable })
 	works(t, c, "run-1")
 	r.Silence("cto", true)
 	ask(t, c, "run-2", "agent:cto:stop")
 	if stopped, err := c.Stop(t.Context(), "agent:cto:stop", "run-2"); err != nil || !stopped {
 		t.Errorf("stopping: %v, %v", stopped, err)
 	}
-	if err := schedules(t, c); !errors.Is(err, gateway.ErrUnreachable) || errors.Is(err, gateway.ErrMissingScope) {
+	if err := schedules(t, c); !errors.Is(err, link.ErrUnreachable) || errors.Is(err, link.ErrMissingScope) {
 		t.Errorf("scheduling: %v", err)
 	}
 	ticks(r, 1)
 	r.RefuseClients(nil)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	ticks(r, 1)
 	if err := schedules(t, c); err != nil {
 		t.Errorf("scheduling afterwards: %v", err)
@@ -230,7 +231,7 @@ func TestClientAdminConnectionDown(t *testing.T) {
 	for late := time.After(patience); len(told) < 7; {
 		select {
 		case e := <-events:
-			if e.Name == "tick" || e.Name == gateway.EventConnected && e.Resync || e.Name == gateway.EventDisconnected {
+			if e.Name == "tick" || e.Name == link.EventConnected && e.Resync || e.Name == link.EventDisconnected {
 				told = append(told, e.Name)
 			}
 		case <-late:
@@ -277,14 +278,14 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 	for name, match := range map[string]func([]string) bool{"both": nil, "runs": WithAdmin, "manages": WithoutAdmin} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, demo.Options{})
-			c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience})
+			c, err := gateway.New(link.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience})
 			if err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- c.Run(ctx) }()
-			in(t, c, gateway.Connected)
+			in(t, c, link.Connected)
 			events, _ := c.Events(100)
 			r.RefuseClients(match)
 			began := time.Now()
@@ -296,7 +297,7 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 			for range events {
 			}
 			_, start := c.Start(context.Background(), gateway.Question{RunID: "run-1", AgentID: "cto", Message: "hi"})
-			if !errors.Is(start, gateway.ErrUnreachable) {
+			if !errors.Is(start, link.ErrUnreachable) {
 				t.Errorf("afterwards: %v", start)
 			}
 		})
@@ -308,8 +309,8 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 	t.Parallel()
 	r := open(t, demo.Options{})
 	r.RequirePairing(true)
-	c, heard := clientWithEvents(t, r, withAdmin, func(o *gateway.Options) { o.Backoff.Max = 20 * time.Millisecond })
-	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
+	c, heard := clientWithEvents(t, r, withAdmin, func(o *link.Options) { o.Backoff.Max = 20 * time.Millisecond })
+	c.SetIdentity(link.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return c.Status().Pairing != nil })
 	asked, pending := r.Calls("connect"), r.Pending()
 	eventually(t, "it asks again", func() bool {
@@ -324,14 +325,14 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 	r.Approve(pending[0].ID)
 	connectedAs(t, c, keyOf(1))
 	works(t, c, "run-1")
-	for _, p := range []gateway.Purpose{gateway.StartsRuns, gateway.Manages} {
+	for _, p := range []link.Purpose{link.StartsRuns, link.Manages} {
 		if connectionOf(c.Status(), p).ConnectedAt == nil {
 			t.Errorf("%s is not connected: %+v", p, c.Status())
 		}
 	}
 	issued := 0
 	for _, n := range heard() {
-		if n.Kind == gateway.TokenIssued {
+		if n.Kind == link.TokenIssued {
 			issued++
 		}
 	}
@@ -339,7 +340,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 		t.Errorf("heard %+v, pending %+v", heard(), r.Pending())
 	}
 	// A new device replaces the device of both connections.
-	c.SetIdentity(gateway.Identity{Key: keyOf(2)})
+	c.SetIdentity(link.Identity{Key: keyOf(2)})
 	eventually(t, "the other device asks", func() bool { return len(r.Pending()) == 1 && c.Status().Pairing != nil })
 	if q := r.Pending()[0]; len(q.Scopes) != 3 || q.DeviceID == pending[0].DeviceID {
 		t.Errorf("the other device asks for %+v", q)
@@ -357,31 +358,31 @@ func TestClientScopeUpgrade(t *testing.T) {
 	r := open(t, demo.Options{})
 	r.RequirePairing(true)
 	before, _ := clientWithEvents(t, r)
-	before.SetIdentity(gateway.Identity{Key: keyOf(1)})
+	before.SetIdentity(link.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return len(r.Pending()) == 1 })
 	r.Approve(r.Pending()[0].ID)
 	connectedAs(t, before, keyOf(1))
 
 	c, _ := clientWithEvents(t, r, withAdmin)
-	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
-	s := in(t, c, gateway.MissingScopes)
+	c.SetIdentity(link.Identity{Key: keyOf(1)})
+	s := in(t, c, link.MissingScopes)
 	if s.ConnectedAt == nil || s.Pairing == nil || !slices.Equal(s.MissingScopes, []string{scopeAdmin}) || !slices.Equal(s.ScopesGranted, []string{scopeRead, scopeWrite}) {
 		t.Errorf("status %+v", s)
 	}
 	works(t, c, "run-1")
 	events, stop := c.Events(10)
 	defer stop()
-	if e := <-events; e.Name != gateway.EventConnected {
+	if e := <-events; e.Name != link.EventConnected {
 		t.Errorf("nothing is watched: %+v", e)
 	}
-	if err := schedules(t, c); !errors.Is(err, gateway.ErrMissingScope) || fault.Of(err).Facts["missing_scope"] != scopeAdmin {
+	if err := schedules(t, c); !errors.Is(err, link.ErrMissingScope) || fault.Of(err).Facts["missing_scope"] != scopeAdmin {
 		t.Errorf("a change of jobs: %v", err)
 	}
 	if pending := r.Pending(); len(pending) != 1 || len(pending[0].Scopes) != 3 {
 		t.Fatalf("it asks for %+v", pending)
 	}
 	r.Approve(r.Pending()[0].ID)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	if err := schedules(t, c); err != nil {
 		t.Errorf("after the approval: %v", err)
 	}
@@ -395,29 +396,29 @@ func TestClientTwoConnectionsWithANewToken(t *testing.T) {
 	r := open(t, demo.Options{})
 	r.RequirePairing(true)
 	c, _ := clientWithEvents(t, r, withAdmin)
-	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
+	c.SetIdentity(link.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return len(r.Pending()) == 1 })
 	r.Approve(r.Pending()[0].ID)
 	s := connectedAs(t, c, keyOf(1))
 	r.RotateToken(s.DeviceID)
 	r.RefuseClients(WithoutAdmin) // the connection that starts runs sees the new token first
 	r.RefuseClients(nil)
-	eventually(t, "both are there again", func() bool { return r.Connections() == 2 && c.Status().State == gateway.Connected })
+	eventually(t, "both are there again", func() bool { return r.Connections() == 2 && c.Status().State == link.Connected })
 	works(t, c, "run-1")
 	r.RotateToken(s.DeviceID)
 	r.Drop()
-	eventually(t, "both are there once more", func() bool { return r.Connections() == 2 && c.Status().State == gateway.Connected })
+	eventually(t, "both are there once more", func() bool { return r.Connections() == 2 && c.Status().State == link.Connected })
 	works(t, c, "run-2")
 }
 
 // The doctor examines both connections and reports the purpose of each.
 func TestDoctorTwoConnections(t *testing.T) {
 	t.Parallel()
-	options := func(r *Runtime) gateway.Options {
-		return gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience}
+	options := func(r *Runtime) link.Options {
+		return link.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience}
 	}
-	scopes := func(found gateway.Examination) gateway.Step {
-		i := slices.IndexFunc(found.Steps, func(s gateway.Step) bool { return s.Layer == gateway.LayerScopes })
+	scopes := func(found link.Examination) link.Step {
+		i := slices.IndexFunc(found.Steps, func(s link.Step) bool { return s.Layer == link.LayerScopes })
 		return found.Steps[i]
 	}
 	t.Run("both are well", func(t *testing.T) {
@@ -432,7 +433,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 		r := ticking(t, false)
 		r.RefuseClients(WithoutAdmin)
 		found := examined(t, options(r))
-		if f := found.Failure; f == nil || f.Layer != gateway.LayerScopes || !strings.Contains(f.Cause, "starts runs") || f.Fix == "" {
+		if f := found.Failure; f == nil || f.Layer != link.LayerScopes || !strings.Contains(f.Cause, "starts runs") || f.Fix == "" {
 			t.Errorf("found %+v", f)
 		}
 		eventually(t, "both are gone", func() bool { return r.Connections() == 0 })
@@ -442,10 +443,10 @@ func TestDoctorTwoConnections(t *testing.T) {
 		r.RequirePairing(true)
 		o := options(r)
 		o.DeviceKey = keyOf(1)
-		examined(t, gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience, DeviceKey: o.DeviceKey})
+		examined(t, link.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience, DeviceKey: o.DeviceKey})
 		r.Approve(r.Pending()[0].ID)
 		found := examined(t, o)
-		if f := found.Failure; f == nil || f.Layer != gateway.LayerPairing || !strings.Contains(f.Cause, "cannot change schedules") {
+		if f := found.Failure; f == nil || f.Layer != link.LayerPairing || !strings.Contains(f.Cause, "cannot change schedules") {
 			t.Errorf("found %+v", f)
 		}
 		if pending := r.Pending(); len(pending) != 1 || !WithAdmin(pending[0].Scopes) {

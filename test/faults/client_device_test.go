@@ -12,6 +12,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 )
 
 // keyOf returns the n-th test key.
@@ -23,13 +24,13 @@ func keyOf(n byte) ed25519.PrivateKey {
 
 // clientWithEvents returns a client whose notices are recorded and that doesn't retry where only a
 // person can help.
-func clientWithEvents(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceEvent) {
+func clientWithEvents(t *testing.T, r *Runtime, change ...func(*link.Options)) (*gateway.Client, func() []link.DeviceEvent) {
 	t.Helper()
 	var mu sync.Mutex
-	var heard []gateway.DeviceEvent
-	o := gateway.Options{
+	var heard []link.DeviceEvent
+	o := link.Options{
 		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience,
-		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: time.Hour, Quick: 10 * time.Millisecond, Pairing: 5 * time.Millisecond},
+		Backoff: link.Backoff{Min: 2 * time.Millisecond, Max: time.Hour, Quick: 10 * time.Millisecond, Pairing: 5 * time.Millisecond},
 	}
 	for _, set := range change {
 		set(&o)
@@ -38,7 +39,7 @@ func clientWithEvents(t *testing.T, r *Runtime, change ...func(*gateway.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.OnDeviceEvent(func(n gateway.DeviceEvent) {
+	c.OnDeviceEvent(func(n link.DeviceEvent) {
 		mu.Lock()
 		defer mu.Unlock()
 		heard = append(heard, n)
@@ -52,7 +53,7 @@ func clientWithEvents(t *testing.T, r *Runtime, change ...func(*gateway.Options)
 			t.Error(err)
 		}
 	})
-	return c, func() []gateway.DeviceEvent {
+	return c, func() []link.DeviceEvent {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(heard)
@@ -60,7 +61,7 @@ func clientWithEvents(t *testing.T, r *Runtime, change ...func(*gateway.Options)
 }
 
 // connectedAs waits until the client is connected as the given device, or without one.
-func connectedAs(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status {
+func connectedAs(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) link.Status {
 	t.Helper()
 	want := ""
 	if key != nil {
@@ -68,7 +69,7 @@ func connectedAs(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gatewa
 	}
 	late := time.Now().Add(patience)
 	for s := c.Status(); ; s = c.Status() {
-		if s.State == gateway.Connected && s.DeviceID == want {
+		if s.State == link.Connected && s.DeviceID == want {
 			return s
 		}
 		if time.Now().After(late) {
@@ -85,8 +86,8 @@ func TestClientSetIdentity(t *testing.T) {
 	r := open(t, demo.Options{})
 	r.RequirePairing(true)
 	c, _ := clientWithEvents(t, r)
-	in(t, c, gateway.Unpaired) // without a device; the next attempt is an hour away
-	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
+	in(t, c, link.Unpaired) // without a device; the next attempt is an hour away
+	c.SetIdentity(link.Identity{Key: keyOf(1)})
 	late := time.Now().Add(patience)
 	for len(r.Pending()) == 0 || c.Status().Pairing == nil {
 		if time.Now().After(late) {
@@ -97,16 +98,16 @@ func TestClientSetIdentity(t *testing.T) {
 	r.Approve(r.Pending()[0].ID)
 	connectedAs(t, c, keyOf(1))
 	made := c.Connections()
-	c.SetIdentity(gateway.Identity{Key: keyOf(1), Token: "another-token-0123456789"})
-	if c.Connections() != made || c.Status().State != gateway.Connected {
+	c.SetIdentity(link.Identity{Key: keyOf(1), Token: "another-token-0123456789"})
+	if c.Connections() != made || c.Status().State != link.Connected {
 		t.Error("another token ended the connection")
 	}
 	r.RequirePairing(false)
-	c.SetIdentity(gateway.Identity{Key: keyOf(2)})
+	c.SetIdentity(link.Identity{Key: keyOf(2)})
 	if s := connectedAs(t, c, keyOf(2)); s.Auth != "token" {
 		t.Errorf("as another device it shows the %s", s.Auth)
 	}
-	c.SetIdentity(gateway.Identity{})
+	c.SetIdentity(link.Identity{})
 	connectedAs(t, c, nil)
 	works(t, c, "run-after")
 }
@@ -120,10 +121,10 @@ func TestClientReportsDeviceEvents(t *testing.T) {
 	c, heard := clientWithEvents(t, r)
 	key := keyOf(1)
 	id := (&machine{key: key}).id()
-	c.SetIdentity(gateway.Identity{Key: key})
-	in(t, c, gateway.Unpaired)
+	c.SetIdentity(link.Identity{Key: key})
+	in(t, c, link.Unpaired)
 	late := time.Now().Add(patience)
-	until := func(what string, ok func([]gateway.DeviceEvent) bool) {
+	until := func(what string, ok func([]link.DeviceEvent) bool) {
 		t.Helper()
 		for !ok(heard()) {
 			if time.Now().After(late) {
@@ -132,9 +133,9 @@ func TestClientReportsDeviceEvents(t *testing.T) {
 			<-time.After(time.Millisecond)
 		}
 	}
-	last := func(kind gateway.DeviceEventKind, token string) func([]gateway.DeviceEvent) bool {
-		return func(all []gateway.DeviceEvent) bool {
-			return len(all) > 0 && all[len(all)-1] == gateway.DeviceEvent{DeviceID: id, Kind: kind, Token: token, Gateway: r.URL()}
+	last := func(kind link.DeviceEventKind, token string) func([]link.DeviceEvent) bool {
+		return func(all []link.DeviceEvent) bool {
+			return len(all) > 0 && all[len(all)-1] == link.DeviceEvent{DeviceID: id, Kind: kind, Token: token, Gateway: r.URL()}
 		}
 	}
 	for len(r.Pending()) == 0 {
@@ -143,13 +144,13 @@ func TestClientReportsDeviceEvents(t *testing.T) {
 	r.Approve(r.Pending()[0].ID)
 	connectedAs(t, c, key)
 	first := r.DeviceToken(id)
-	until("the token", last(gateway.TokenIssued, first))
+	until("the token", last(link.TokenIssued, first))
 	r.RotateToken(id)
 	r.Drop()
-	until("the other token", last(gateway.TokenIssued, r.DeviceToken(id)))
+	until("the other token", last(link.TokenIssued, r.DeviceToken(id)))
 	refused := 0
 	for _, n := range heard() {
-		if n.Kind == gateway.TokenRefused && n.Token == first {
+		if n.Kind == link.TokenRefused && n.Token == first {
 			refused++
 		}
 	}
@@ -157,9 +158,9 @@ func TestClientReportsDeviceEvents(t *testing.T) {
 		t.Errorf("that the first one was refused was told %d times: %+v", refused, heard())
 	}
 	r.RequirePairing(false)
-	c.SetIdentity(gateway.Identity{Key: keyOf(3)})
+	c.SetIdentity(link.Identity{Key: keyOf(3)})
 	connectedAs(t, c, keyOf(3))
-	if all := heard(); all[len(all)-1].Kind != gateway.AcceptedLocally || all[len(all)-1].Token != "" {
+	if all := heard(); all[len(all)-1].Kind != link.AcceptedLocally || all[len(all)-1].Token != "" {
 		t.Errorf("at last it heard %+v", all[len(all)-1])
 	}
 }
@@ -173,23 +174,23 @@ func TestIntroduce(t *testing.T) {
 	r.RequirePairing(true)
 	key := keyOf(7)
 	first := c.Introduce(t.Context(), key)
-	if first.State != gateway.Unpaired || first.Pairing == nil || first.Pairing.RequestID != r.Pending()[0].ID || first.Token != "" {
+	if first.State != link.Unpaired || first.Pairing == nil || first.Pairing.RequestID != r.Pending()[0].ID || first.Token != "" {
 		t.Errorf("not approved: %+v", first)
 	}
 	r.Approve(first.Pairing.RequestID)
-	if in := c.Introduce(t.Context(), key); in.State != gateway.Connected || in.Token != r.DeviceToken((&machine{key: key}).id()) || len(in.Scopes) != 2 {
+	if in := c.Introduce(t.Context(), key); in.State != link.Connected || in.Token != r.DeviceToken((&machine{key: key}).id()) || len(in.Scopes) != 2 {
 		t.Errorf("approved: %s, scopes %v, %s", in.State, in.Scopes, in.Error)
 	}
 	r.RequirePairing(false)
-	if in := c.Introduce(t.Context(), keyOf(8)); in.State != gateway.Connected || in.Token != "" {
+	if in := c.Introduce(t.Context(), keyOf(8)); in.State != link.Connected || in.Token != "" {
 		t.Errorf("on the gateway's own host: %s %s", in.State, in.Error)
 	}
 	r.LockOut(time.Minute)
-	if in := c.Introduce(t.Context(), key); in.State != gateway.Unauthorized || in.After < 30*time.Second {
+	if in := c.Introduce(t.Context(), key); in.State != link.Unauthorized || in.After < 30*time.Second {
 		t.Errorf("locked out: %s, not before %s", in.State, in.After)
 	}
 	r.LockOut(0)
-	if c.Connections() != made || c.Status().State != gateway.Connected || c.Status().DeviceID != "" {
+	if c.Connections() != made || c.Status().State != link.Connected || c.Status().DeviceID != "" {
 		t.Errorf("the connection noticed: %+v", c.Status())
 	}
 	said := fmt.Sprintf("%+v", c.Status())

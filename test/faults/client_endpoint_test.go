@@ -10,22 +10,23 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 )
 
 const otherToken = "the-token-of-another-gateway-0123"
 
 // unconfigured returns a running client without a gateway.
-func unconfigured(t *testing.T, change ...func(*gateway.Options)) *gateway.Client {
+func unconfigured(t *testing.T, change ...func(*link.Options)) *gateway.Client {
 	t.Helper()
 	r := open(t, demo.Options{}) // only for its address, which is removed below
-	none := func(o *gateway.Options) { o.URL, o.Token = "", "" }
+	none := func(o *link.Options) { o.URL, o.Token = "", "" }
 	return impatient(t, r, append(change, none)...)
 }
 
 // moveTo changes the client's gateway.
 func moveTo(t *testing.T, c *gateway.Client, url, token string) {
 	t.Helper()
-	if err := c.SetEndpoint(gateway.Endpoint{URL: url, Token: token, URLEditable: true, TokenEditable: true}); err != nil {
+	if err := c.SetEndpoint(link.Endpoint{URL: url, Token: token, URLEditable: true, TokenEditable: true}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -39,24 +40,24 @@ func isAt(url string, r *Runtime) bool {
 // People connect, move and remove a gateway while the service runs.
 func TestClientSetEndpoint(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*gateway.Options){"one connection": func(*gateway.Options) {}, "two connections": withAdmin} {
+	for name, change := range map[string]func(*link.Options){"one connection": func(*link.Options) {}, "two connections": withAdmin} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, second := open(t, demo.Options{}), open(t, demo.Options{})
 			second.ChangeToken(otherToken)
 			c := unconfigured(t, change)
-			in(t, c, gateway.NotConfigured)
-			if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrNotConfigured) {
+			in(t, c, link.NotConfigured)
+			if _, err := c.Agents(t.Context()); !errors.Is(err, link.ErrNotConfigured) {
 				t.Errorf("without a gateway: %v", err)
 			}
 			moveTo(t, c, first.URL(), token)
-			eventually(t, "the first gateway", func() bool { return c.Status().State == gateway.Connected })
+			eventually(t, "the first gateway", func() bool { return c.Status().State == link.Connected })
 			works(t, c, "run-1")
 
 			moveTo(t, c, second.URL(), otherToken)
 			eventually(t, "the second gateway", func() bool {
 				s := c.Status()
-				return s.State == gateway.Connected && isAt(s.URL, second) && first.Connections() == 0 && second.Connections() == len(s.Connections)
+				return s.State == link.Connected && isAt(s.URL, second) && first.Connections() == 0 && second.Connections() == len(s.Connections)
 			})
 			works(t, c, "run-2")
 			if n := first.Calls("agent"); n != 1 {
@@ -64,15 +65,15 @@ func TestClientSetEndpoint(t *testing.T) {
 			}
 
 			moveTo(t, c, second.URL(), "a-wrong-token-0123456789")
-			refused := in(t, c, gateway.Unauthorized)
+			refused := in(t, c, link.Unauthorized)
 			if !strings.Contains(refused.LastError, "Settings → Gateway") || strings.Contains(refused.LastError, "AGENTRT_") {
 				t.Errorf("the error sends people to the environment: %q", refused.LastError)
 			}
 			moveTo(t, c, second.URL(), otherToken)
-			eventually(t, "the right token", func() bool { return c.Status().State == gateway.Connected })
+			eventually(t, "the right token", func() bool { return c.Status().State == link.Connected })
 
 			moveTo(t, c, "", "")
-			in(t, c, gateway.NotConfigured)
+			in(t, c, link.NotConfigured)
 			eventually(t, "the end of all connections", func() bool { return second.Connections() == 0 })
 			if s := c.Status(); s.URL != "" || len(s.Connections) != 0 || s.GatewayVersion != "" || s.LastSeenAt != nil {
 				t.Errorf("the status still shows the gateway: %+v", s)
@@ -89,7 +90,7 @@ func TestClientLeavesADeadAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dead.Close()
-	c := unconfigured(t, func(o *gateway.Options) { o.Timeout = time.Hour })
+	c := unconfigured(t, func(o *link.Options) { o.Timeout = time.Hour })
 	moveTo(t, c, "ws://"+dead.Addr().String(), "")
 	peer, err := dead.Accept() // it accepts, and says nothing
 	if err != nil {
@@ -98,7 +99,7 @@ func TestClientLeavesADeadAddress(t *testing.T) {
 	defer peer.Close()
 	r := open(t, demo.Options{})
 	moveTo(t, c, r.URL(), token)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 }
 
 // A token that a gateway issued, or that was entered for it, must not reach another one.
@@ -107,7 +108,7 @@ func TestClientTokensStayWithTheirGateway(t *testing.T) {
 	first, second := open(t, demo.Options{}), open(t, demo.Options{})
 	first.RequirePairing(true)
 	c, _ := clientWithEvents(t, first)
-	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
+	c.SetIdentity(link.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return len(first.Pending()) == 1 })
 	first.Approve(first.Pending()[0].ID)
 	device := connectedAs(t, c, keyOf(1)).DeviceID
@@ -122,12 +123,12 @@ func TestClientTokensStayWithTheirGateway(t *testing.T) {
 	moveTo(t, c, second.URL(), otherToken)
 	eventually(t, "the second gateway", func() bool {
 		s := c.Status()
-		return s.State == gateway.Connected && isAt(s.URL, second)
+		return s.State == link.Connected && isAt(s.URL, second)
 	})
 	// The stored identity arrives with the token of the first gateway.
-	c.SetIdentity(gateway.Identity{Key: keyOf(1), Token: issued, Gateway: first.URL()})
+	c.SetIdentity(link.Identity{Key: keyOf(1), Token: issued, Gateway: first.URL()})
 	second.Drop()
-	eventually(t, "another login", func() bool { return len(sent) > 1 && c.Status().State == gateway.Connected })
+	eventually(t, "another login", func() bool { return len(sent) > 1 && c.Status().State == link.Connected })
 	for len(sent) > 0 {
 		if said := <-sent; strings.Contains(said, issued) || strings.Contains(said, token) || !strings.Contains(said, otherToken) {
 			t.Errorf("the second gateway was sent %s", said)
@@ -142,18 +143,18 @@ func TestExamineAs(t *testing.T) {
 	second.ChangeToken(otherToken)
 	c := connected(t, first)
 	made, was := c.Connections(), c.Status()
-	found, err := c.ExamineAs(t.Context(), gateway.Endpoint{URL: second.URL(), Token: otherToken})
+	found, err := c.ExamineAs(t.Context(), link.Endpoint{URL: second.URL(), Token: otherToken})
 	if err != nil || !found.Healthy || !isAt(found.URL, second) {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	found, err = c.ExamineAs(t.Context(), gateway.Endpoint{URL: second.URL(), URLEditable: true, TokenEditable: true})
-	if err != nil || found.Healthy || found.Failure == nil || found.Failure.Layer != gateway.LayerAuth || strings.Contains(found.Failure.Fix, "AGENTRT_") {
+	found, err = c.ExamineAs(t.Context(), link.Endpoint{URL: second.URL(), URLEditable: true, TokenEditable: true})
+	if err != nil || found.Healthy || found.Failure == nil || found.Failure.Layer != link.LayerAuth || strings.Contains(found.Failure.Fix, "AGENTRT_") {
 		t.Errorf("without a token: %+v, %v", found.Failure, err)
 	}
-	if _, err := c.ExamineAs(t.Context(), gateway.Endpoint{URL: "gopher://x"}); err == nil {
+	if _, err := c.ExamineAs(t.Context(), link.Endpoint{URL: "gopher://x"}); err == nil {
 		t.Error("it examined an invalid address")
 	}
-	if now := c.Status(); c.Connections() != made || now.URL != was.URL || now.State != gateway.Connected {
+	if now := c.Status(); c.Connections() != made || now.URL != was.URL || now.State != link.Connected {
 		t.Errorf("the connection changed: %+v", now)
 	}
 }
@@ -166,11 +167,11 @@ func TestClientRedactsFormerTokens(t *testing.T) {
 	second.Answer("cto", func(demo.Question) string { return "The tokens are " + token + " and " + otherToken })
 	c := unconfigured(t)
 	moveTo(t, c, first.URL(), token)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	moveTo(t, c, second.URL(), otherToken)
 	eventually(t, "the second gateway", func() bool {
 		s := c.Status()
-		return s.State == gateway.Connected && isAt(s.URL, second)
+		return s.State == link.Connected && isAt(s.URL, second)
 	})
 	if _, err := c.Start(t.Context(), gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"}); err != nil {
 		t.Fatal(err)

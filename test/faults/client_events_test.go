@@ -7,6 +7,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 )
 
 // Tests of how the gateway client handles events, texts and delays. The helpers are in
@@ -24,7 +25,7 @@ func TestClientFirstEventsLost(t *testing.T) {
 	r.LoseEvents("", false)
 	ticks(r, 1)
 	for e := range events {
-		if e.Name == gateway.EventGap && e.Resync {
+		if e.Name == link.EventGap && e.Resync {
 			return
 		}
 		if e.Seq > 0 {
@@ -52,7 +53,7 @@ func TestClientEventsInOrder(t *testing.T) {
 			last, gap := int64(0), false
 			for last < 11 {
 				e := <-events
-				gap = gap || e.Name == gateway.EventGap
+				gap = gap || e.Name == link.EventGap
 				if e.Seq == 0 {
 					continue
 				}
@@ -112,8 +113,8 @@ func TestClientRetryAfter(t *testing.T) {
 		"bounded":  {time.Second, 500 * time.Millisecond, 1500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := impatient(t, r, func(o *gateway.Options) { o.Backoff.Max = c.most })
-			var s gateway.Status
+			client := impatient(t, r, func(o *link.Options) { o.Backoff.Max = c.most })
+			var s link.Status
 			eventually(t, "the next attempt is due", func() bool {
 				s = client.Status()
 				return s.RetryAt != nil
@@ -130,7 +131,7 @@ func TestClientRetryAfter(t *testing.T) {
 func TestClientCertificateWithoutNames(t *testing.T) {
 	t.Parallel()
 	r := openTLS(t)
-	s := in(t, impatient(t, r), gateway.Untrusted)
+	s := in(t, impatient(t, r), link.Untrusted)
 	for _, want := range []string{"contains no names", "AGENTRT_GATEWAY_TLS_PIN=" + s.Certificate.Fingerprint} {
 		if !strings.Contains(s.LastError, want) {
 			t.Errorf("says %q, want %q in it", s.LastError, want)
@@ -146,7 +147,7 @@ func TestClientLockedOut(t *testing.T) {
 	t.Parallel()
 	r := open(t, demo.Options{})
 	r.LockOut(time.Minute)
-	s := in(t, impatient(t, r), gateway.Unauthorized)
+	s := in(t, impatient(t, r), link.Unauthorized)
 	for _, want := range []string{"all clients at the address", "may be correct"} {
 		if !strings.Contains(s.LastError, want) {
 			t.Errorf("says %q, want %q in it", s.LastError, want)

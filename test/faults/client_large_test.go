@@ -7,6 +7,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 )
 
 // An answer that is too long for the gateway's history must be read whole, even after
@@ -55,7 +56,7 @@ func TestLongAnswersAreFoundWhole(t *testing.T) {
 			want("waited for", a.Text, a.Cut)
 
 			r.Restart(20 * time.Millisecond)
-			in(t, next, gateway.Connected)
+			in(t, next, link.Connected)
 			eventually(t, "the history", func() bool {
 				found, err = next.Find(t.Context(), ask.SessionKey, ask.RunID)
 				return err == nil

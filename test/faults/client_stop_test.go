@@ -11,6 +11,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/fault"
 )
 
@@ -51,7 +52,7 @@ func TestClientStopsWhatItBeganBefore(t *testing.T) {
 	// A run that is not in the task ledger can't be stopped this way, and the error says
 	// what to do instead.
 	_, _, err = now.StopSession(t.Context(), "agent:cto:other", "said")
-	if f := fault.Of(err); !errors.Is(err, gateway.ErrForeignRun) || errors.Is(err, gateway.ErrUnsure) || !strings.Contains(f.Detail, "dashboard") {
+	if f := fault.Of(err); !errors.Is(err, gateway.ErrForeignRun) || errors.Is(err, link.ErrUnsure) || !strings.Contains(f.Detail, "dashboard") {
 		t.Errorf("a message: %v", err)
 	}
 	r.RemoveMethods("tasks.list")

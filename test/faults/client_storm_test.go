@@ -8,6 +8,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 )
 
 // After both connections have been cut repeatedly, two are left and no run has started with
@@ -28,7 +29,7 @@ func TestClientTwoConnectionsInAStorm(t *testing.T) {
 				}
 				id := strings.Repeat("r", n+1) + time.Now().Format("150405.000000000")
 				_, err := c.Start(t.Context(), gateway.Question{RunID: id, AgentID: "cto", SessionKey: "agent:cto:" + id, Message: "hi"})
-				if err != nil && !gateway.IsUnavailable(err) {
+				if err != nil && !link.IsUnavailable(err) {
 					t.Errorf("in the storm: %v", err)
 				}
 			}
@@ -40,7 +41,7 @@ func TestClientTwoConnectionsInAStorm(t *testing.T) {
 	}
 	close(over)
 	asking.Wait()
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	eventually(t, "two connections are left", func() bool { return r.Connections() == 2 })
 	works(t, c, "run-1")
 	noOwnerTools(t, r)
@@ -51,13 +52,13 @@ func TestClientTwoConnectionsInAStorm(t *testing.T) {
 		eventually(t, "the gateway is called again", func() bool { return r.Calls("connect") > before+2 })
 	}
 	// The connection that starts runs may try once, if it notices the loss before the other does.
-	waits := func() bool { return connectionOf(c.Status(), gateway.StartsRuns).RetryAt == nil }
+	waits := func() bool { return connectionOf(c.Status(), link.StartsRuns).RetryAt == nil }
 	calledAgain()
 	eventually(t, "the connection that starts runs waits for the other", waits)
 	calledAgain()
 	if !waits() {
-		t.Errorf("the connection that starts runs calls the gateway, too: %+v", connectionOf(c.Status(), gateway.StartsRuns))
+		t.Errorf("the connection that starts runs calls the gateway, too: %+v", connectionOf(c.Status(), link.StartsRuns))
 	}
 	r.Starting(false)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 }

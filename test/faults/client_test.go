@@ -9,6 +9,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 )
 
 // These tests run the gateway client against every fault: the client must report the
@@ -16,11 +17,11 @@ import (
 
 // impatient returns a client with short pauses, to keep tests fast. Its request timeout is
 // long enough for a busy machine; tests of unanswered requests set a shorter one.
-func impatient(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gateway.Client {
+func impatient(t *testing.T, r *Runtime, change ...func(*link.Options)) *gateway.Client {
 	t.Helper()
-	o := gateway.Options{
+	o := link.Options{
 		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience,
-		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: 20 * time.Millisecond, Quick: 10 * time.Millisecond},
+		Backoff: link.Backoff{Min: 2 * time.Millisecond, Max: 20 * time.Millisecond, Quick: 10 * time.Millisecond},
 	}
 	for _, c := range change {
 		c(&o)
@@ -42,17 +43,17 @@ func impatient(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gate
 }
 
 // connected returns an impatient client that is connected.
-func connected(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gateway.Client {
+func connected(t *testing.T, r *Runtime, change ...func(*link.Options)) *gateway.Client {
 	t.Helper()
 	c := impatient(t, r, change...)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	return c
 }
 
 // in waits for a state and returns the status.
-func in(t *testing.T, c *gateway.Client, state gateway.State) gateway.Status {
+func in(t *testing.T, c *gateway.Client, state link.State) link.Status {
 	t.Helper()
-	var s gateway.Status
+	var s link.Status
 	late := time.Now().Add(patience)
 	for s = c.Status(); s.State != state; s = c.Status() {
 		if time.Now().After(late) {
@@ -92,7 +93,7 @@ func TestClientGarbage(t *testing.T) {
 				t.Errorf("a name that no database takes: %q", agents[0].Name)
 			}
 			late := impatient(t, r)
-			in(t, late, gateway.Connected)
+			in(t, late, link.Connected)
 			r.Garble()
 			works(t, c, "run-2")
 			if n := r.Calls("connect"); n != 2 {
@@ -118,10 +119,10 @@ func TestClientWrongTypes(t *testing.T) {
 		t.Errorf("waited: %+v", a)
 	}
 	late := impatient(t, r)
-	in(t, late, gateway.Unreachable)
+	in(t, late, link.Unreachable)
 	r.Garble()
 	works(t, c, "run-2")
-	in(t, late, gateway.Connected)
+	in(t, late, link.Connected)
 	works(t, late, "run-3")
 }
 
@@ -131,15 +132,15 @@ func TestClientHuge(t *testing.T) {
 		t.Skip("needs much memory")
 	}
 	r := open(t, demo.Options{})
-	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
+	c := connected(t, r, func(o *link.Options) { o.Timeout = patience })
 	r.Bloat("agents.list", 25<<20)
 	works(t, c, "run-1")
 	r.Bloat("agents.list", 25<<20+1)
-	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrUnreachable) {
+	if _, err := c.Agents(t.Context()); !errors.Is(err, link.ErrUnreachable) {
 		t.Errorf("too large an answer: %v", err)
 	}
 	r.Bloat("agents.list", 0)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	works(t, c, "run-2")
 }
 
@@ -190,20 +191,20 @@ func TestClientOrder(t *testing.T) {
 func TestClientSlow(t *testing.T) {
 	t.Parallel()
 	r := open(t, demo.Options{})
-	c := connected(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
+	c := connected(t, r, func(o *link.Options) { o.Timeout = shortTimeout })
 	r.Hang("agents.list", true)
-	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrTimeout) {
+	if _, err := c.Agents(t.Context()); !errors.Is(err, link.ErrTimeout) {
 		t.Errorf("never answered: %v", err)
 	}
 	r.Lag("agents.list", shortTimeout+time.Second)
-	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrTimeout) {
+	if _, err := c.Agents(t.Context()); !errors.Is(err, link.ErrTimeout) {
 		t.Errorf("answered late: %v", err)
 	}
 	r.Heal()
 	works(t, c, "run-1")
 	r.Hang("agent", true)
 	question := gateway.Question{RunID: "run-2", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"}
-	if _, err := c.Start(t.Context(), question); !errors.Is(err, gateway.ErrTimeout) {
+	if _, err := c.Start(t.Context(), question); !errors.Is(err, link.ErrTimeout) {
 		t.Errorf("asked without an answer: %v", err)
 	}
 	if a, err := c.Wait(t.Context(), "run-2", patience); err != nil || a.Text == "" {
@@ -214,12 +215,12 @@ func TestClientSlow(t *testing.T) {
 		t.Errorf("asked again: %+v, %v; the agent was asked %d times", s, err, r.Asked("cto"))
 	}
 	r.Hang("connect", true)
-	late := impatient(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
-	if s := in(t, late, gateway.Slow); !strings.Contains(s.LastError, "did not complete the handshake") {
+	late := impatient(t, r, func(o *link.Options) { o.Timeout = shortTimeout })
+	if s := in(t, late, link.Slow); !strings.Contains(s.LastError, "did not complete the handshake") {
 		t.Errorf("says %q", s.LastError)
 	}
 	r.Heal()
-	in(t, late, gateway.Connected)
+	in(t, late, link.Connected)
 }
 
 // A client that derives state from events must learn that events were lost.
@@ -235,7 +236,7 @@ func TestClientGap(t *testing.T) {
 	r.LoseEvents("tick", false)
 	ticks(r, 1)
 	for e := range events {
-		if e.Name == gateway.EventGap {
+		if e.Name == link.EventGap {
 			break
 		}
 		if e.Seq == 4 {
@@ -253,13 +254,13 @@ func TestClientBroken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, demo.Options{}, func(p *demo.Timing) { p.Ping = 50 * time.Millisecond })
-			c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
+			c := connected(t, r, func(o *link.Options) { o.Silence = 4 * time.Second })
 			fault(r)
-			if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrUnreachable) {
+			if _, err := c.Agents(t.Context()); !errors.Is(err, link.ErrUnreachable) {
 				t.Errorf("asked: %v", err)
 			}
 			r.Heal()
-			in(t, c, gateway.Connected)
+			in(t, c, link.Connected)
 			works(t, c, "run-1")
 		})
 	}
@@ -269,7 +270,7 @@ func TestClientBroken(t *testing.T) {
 func TestClientMutedEvents(t *testing.T) {
 	t.Parallel()
 	r := open(t, demo.Options{}, func(p *demo.Timing) { p.Ping = 20 * time.Millisecond })
-	c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
+	c := connected(t, r, func(o *link.Options) { o.Silence = 4 * time.Second })
 	r.MuteEvents(true)
 	start := time.Now()
 	eventually(t, "pings alone keep it alive for longer than its patience", func() bool {
@@ -286,27 +287,27 @@ func TestClientAccess(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fault func(*Runtime)
-		state gateway.State
+		state link.State
 		says  string
 	}{
-		"other protocol": {func(r *Runtime) { r.SetProtocol(5) }, gateway.Unreachable, "uses protocol 5"},
-		"older protocol": {func(r *Runtime) { r.SetProtocol(3) }, gateway.Unreachable, "uses protocol 3"},
-		"fewer scopes":   {func(r *Runtime) { r.Withhold(scopeWrite) }, gateway.MissingScopes, "operator.write"},
-		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, gateway.Unauthorized, "has locked out this address"},
-		"starting":       {func(r *Runtime) { r.Starting(true) }, gateway.Unreachable, "starting"},
-		"web page":       {func(r *Runtime) { r.SetPort(PortWebPage) }, gateway.Unreachable, "HTTP 200"},
-		"bad gateway":    {func(r *Runtime) { r.SetPort(PortBadGateway) }, gateway.Unreachable, "HTTP 502"},
-		"busy":           {func(r *Runtime) { r.SetPort(PortUnavailable) }, gateway.Unreachable, "503"},
-		"moved":          {func(r *Runtime) { r.SetPort(PortRedirect) }, gateway.Unreachable, "redirects"},
-		"proxy":          {func(r *Runtime) { r.SetPort(PortProxyRefused) }, gateway.Unreachable, "Proxy client attribution"},
-		"reset":          {func(r *Runtime) { r.SetPort(PortReset) }, gateway.Unreachable, "closed the connection"},
-		"mute":           {func(r *Runtime) { r.SetPort(PortSilent) }, gateway.Slow, "did not answer within"},
+		"other protocol": {func(r *Runtime) { r.SetProtocol(5) }, link.Unreachable, "uses protocol 5"},
+		"older protocol": {func(r *Runtime) { r.SetProtocol(3) }, link.Unreachable, "uses protocol 3"},
+		"fewer scopes":   {func(r *Runtime) { r.Withhold(scopeWrite) }, link.MissingScopes, "operator.write"},
+		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, link.Unauthorized, "has locked out this address"},
+		"starting":       {func(r *Runtime) { r.Starting(true) }, link.Unreachable, "starting"},
+		"web page":       {func(r *Runtime) { r.SetPort(PortWebPage) }, link.Unreachable, "HTTP 200"},
+		"bad gateway":    {func(r *Runtime) { r.SetPort(PortBadGateway) }, link.Unreachable, "HTTP 502"},
+		"busy":           {func(r *Runtime) { r.SetPort(PortUnavailable) }, link.Unreachable, "503"},
+		"moved":          {func(r *Runtime) { r.SetPort(PortRedirect) }, link.Unreachable, "redirects"},
+		"proxy":          {func(r *Runtime) { r.SetPort(PortProxyRefused) }, link.Unreachable, "Proxy client attribution"},
+		"reset":          {func(r *Runtime) { r.SetPort(PortReset) }, link.Unreachable, "closed the connection"},
+		"mute":           {func(r *Runtime) { r.SetPort(PortSilent) }, link.Slow, "did not answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, demo.Options{})
 			c.fault(r)
-			client := impatient(t, r, func(o *gateway.Options) {
-				if c.state == gateway.Slow {
+			client := impatient(t, r, func(o *link.Options) {
+				if c.state == link.Slow {
 					o.Timeout = shortTimeout
 				}
 			})
@@ -315,7 +316,7 @@ func TestClientAccess(t *testing.T) {
 				t.Errorf("says %q, want %q", s.LastError, c.says)
 			}
 			r.Heal()
-			if c.state == gateway.MissingScopes {
+			if c.state == link.MissingScopes {
 				r.Drop() // scopes are fixed when connecting
 			}
 			if name == "locked out" {
@@ -324,7 +325,7 @@ func TestClientAccess(t *testing.T) {
 				}
 				return
 			}
-			in(t, client, gateway.Connected)
+			in(t, client, link.Connected)
 		})
 	}
 }
@@ -335,9 +336,9 @@ func TestClientTokenChanged(t *testing.T) {
 	r := open(t, demo.Options{})
 	c := connected(t, r)
 	r.ChangeToken("another")
-	in(t, c, gateway.Unauthorized)
+	in(t, c, link.Unauthorized)
 	r.ChangeToken(token)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 }
 
 // An unpaired client is refused, and its state says so.
@@ -346,7 +347,7 @@ func TestClientUnpaired(t *testing.T) {
 	r := open(t, demo.Options{})
 	r.RequirePairing(true)
 	c := impatient(t, r)
-	in(t, c, gateway.Unpaired)
+	in(t, c, link.Unpaired)
 	r.RequirePairing(false)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 }

@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/fault"
 )
 
@@ -33,17 +34,17 @@ func TestClientWithoutMethod(t *testing.T) {
 		t.Errorf("the status lists %v", got)
 	}
 	_, _, err := c.Session(t.Context(), "agent:cto:main")
-	if f := fault.Of(err); !errors.Is(err, gateway.ErrRefused) || !strings.Contains(f.Detail, "sessions.describe") || !strings.Contains(f.Detail, "Update the gateway") {
+	if f := fault.Of(err); !errors.Is(err, link.ErrRefused) || !strings.Contains(f.Detail, "sessions.describe") || !strings.Contains(f.Detail, "Update the gateway") {
 		t.Errorf("what needs it: %v", err)
 	}
-	changed := make(chan gateway.Status, 8)
-	go c.Watch(t.Context(), func(s gateway.Status) { changed <- s })
+	changed := make(chan link.Status, 8)
+	go c.Watch(t.Context(), func(s link.Status) { changed <- s })
 	<-changed
 	// No gateway lists this method, so only a call shows that it is missing.
-	if _, err := c.Usage(t.Context()); !errors.Is(err, gateway.ErrRefused) {
+	if _, err := c.Usage(t.Context()); !errors.Is(err, link.ErrRefused) {
 		t.Errorf("what needs the hidden one: %v", err)
 	}
-	if s := <-changed; len(s.Unavailable) != 2 || s.Unavailable[1].Method != "sessions.usage" || s.State != gateway.Connected {
+	if s := <-changed; len(s.Unavailable) != 2 || s.Unavailable[1].Method != "sessions.usage" || s.State != link.Connected {
 		t.Errorf("who watches is told %+v", s.Unavailable)
 	}
 	works(t, c, "run-1")
@@ -85,7 +86,7 @@ func TestClientReconnectStorm(t *testing.T) {
 					return
 				case <-time.After(time.Millisecond):
 				}
-				if _, err := c.Agents(t.Context()); err != nil && !errors.Is(err, gateway.ErrUnreachable) {
+				if _, err := c.Agents(t.Context()); err != nil && !errors.Is(err, link.ErrUnreachable) {
 					t.Errorf("in the storm: %v", err)
 				}
 			}
@@ -99,7 +100,7 @@ func TestClientReconnectStorm(t *testing.T) {
 	close(over)
 	asking.Wait()
 	eventually(t, "the connection that stays", func() bool { return c.Connections() > cuts })
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	works(t, c, "run-1")
 	if n := r.Connections(); n != 1 {
 		t.Errorf("%d connections are left", n)
@@ -109,9 +110,9 @@ func TestClientReconnectStorm(t *testing.T) {
 	made, lost := 0, 0
 	for e := range events {
 		switch e.Name {
-		case gateway.EventConnected:
+		case link.EventConnected:
 			made++
-		case gateway.EventDisconnected:
+		case link.EventDisconnected:
 			lost++
 		}
 		if made-lost != 0 && made-lost != 1 {
@@ -128,8 +129,8 @@ func TestClientReconnectStorm(t *testing.T) {
 func TestClientIsNotTheStorm(t *testing.T) {
 	t.Parallel()
 	r := open(t, demo.Options{})
-	c := impatient(t, r, func(o *gateway.Options) {
-		o.Backoff = gateway.Backoff{Min: 20 * time.Millisecond, Max: 10 * time.Second, Quick: 10 * time.Second, Jitter: func() float64 { return 1 }}
+	c := impatient(t, r, func(o *link.Options) {
+		o.Backoff = link.Backoff{Min: 20 * time.Millisecond, Max: 10 * time.Second, Quick: 10 * time.Second, Jitter: func() float64 { return 1 }}
 	})
 	begin := time.Now()
 	for c.Connections() < 5 {
@@ -161,7 +162,7 @@ func TestClientSlowReader(t *testing.T) {
 		switch {
 		case !ok:
 			t.Fatalf("the keen one was dropped after %d events", seen)
-		case e.Name == gateway.EventGap:
+		case e.Name == link.EventGap:
 			t.Fatalf("an event is missing after %d", seen)
 		case e.Name == "tick":
 			seen++
@@ -187,7 +188,7 @@ func TestClientHugeEvent(t *testing.T) {
 		t.Skip("needs much memory")
 	}
 	r := open(t, demo.Options{})
-	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
+	c := connected(t, r, func(o *link.Options) { o.Timeout = patience })
 	events, stop := c.Events(100)
 	defer stop()
 	<-events // connected

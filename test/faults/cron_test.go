@@ -16,6 +16,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 )
 
 // admin connects a client that may change jobs.
@@ -168,7 +169,7 @@ func TestCronRateLimit(t *testing.T) {
 func TestCronManyJobs(t *testing.T) {
 	t.Parallel()
 	r := open(t, demo.Options{Writes: 1000})
-	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
+	c := connected(t, r, func(o *link.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	const many = 450
 	for n := range many {
 		_, err := c.AddJob(t.Context(), gateway.NewJob{
@@ -196,7 +197,7 @@ func TestCronRuns(t *testing.T) {
 	now := time.Date(2026, 11, 20, 8, 29, 0, 0, time.UTC) // 09:29 in Berlin
 	var ahead atomic.Int64
 	r := open(t, demo.Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
-	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
+	c := connected(t, r, func(o *link.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	n := gateway.NewJob{
 		Key: "k", Name: "daily-standup", AgentID: "cto", Enabled: true, Message: "Daily standup please", SessionTarget: "isolated",
 		Schedule: gateway.JobSchedule{Kind: "cron", Expr: "30 9 * * 1-5", Zone: "Europe/Berlin"},
@@ -223,7 +224,7 @@ func TestCronRuns(t *testing.T) {
 	ahead.Store(int64(2 * time.Minute))
 	eventually(t, "the run", func() bool { return ran() == 1 })
 	r.Restart(0)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	eventually(t, "the list", func() bool {
 		jobs, err := c.Jobs(t.Context(), gateway.JobsWanted{AgentID: "cto"})
 		return err == nil && len(jobs) == 2 && jobs[0].ID == made.ID && jobs[0].State.LastStatus == "ok" &&
@@ -238,7 +239,7 @@ func TestCronRuns(t *testing.T) {
 func TestCronInterrupted(t *testing.T) {
 	t.Parallel()
 	r := open(t, demo.Options{})
-	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
+	c := connected(t, r, func(o *link.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	r.Silence("cto", true)
 	j, err := c.AddJob(t.Context(), gateway.NewJob{
 		Name: "j", AgentID: "cto", Message: "hi", SessionTarget: "isolated", Schedule: gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()},
@@ -254,7 +255,7 @@ func TestCronInterrupted(t *testing.T) {
 		t.Errorf("second run: %q, %v", why, err)
 	}
 	r.Restart(0)
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 	eventually(t, "the job to report it", func() bool {
 		j, err := c.Job(t.Context(), j.ID)
 		return err == nil && j.State.LastStatus == "error" && strings.Contains(j.State.LastError, "interrupted") && j.State.RunningAt == nil

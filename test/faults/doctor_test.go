@@ -20,17 +20,18 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // examined returns the doctor's findings for the given settings.
-func examined(t *testing.T, o gateway.Options) gateway.Examination {
+func examined(t *testing.T, o link.Options) link.Examination {
 	t.Helper()
 	c, err := gateway.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []gateway.Step
-	found, err := c.Examine(t.Context(), func(s gateway.Step) { told = append(told, s) })
+	var told []link.Step
+	found, err := c.Examine(t.Context(), func(s link.Step) { told = append(told, s) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,24 +53,24 @@ func examined(t *testing.T, o gateway.Options) gateway.Examination {
 
 // checkExamination checks what must hold for every examination: at most one failure, with a cause and
 // a fix, and later checks are skipped.
-func checkExamination(t *testing.T, found gateway.Examination) {
+func checkExamination(t *testing.T, found link.Examination) {
 	t.Helper()
-	if len(found.Steps) != len(gateway.Layers()) {
+	if len(found.Steps) != len(link.Layers()) {
 		t.Fatalf("%d layers", len(found.Steps))
 	}
-	failed := gateway.Layer("")
+	failed := link.Layer("")
 	for i, s := range found.Steps {
-		if s.Layer != gateway.Layers()[i] {
+		if s.Layer != link.Layers()[i] {
 			t.Errorf("layer %d is %s", i, s.Layer)
 		}
 		switch {
-		case failed != "" && s.State != gateway.StepNotReached:
+		case failed != "" && s.State != link.StepNotReached:
 			t.Errorf("%s is %s behind the failure", s.Layer, s.State)
-		case s.State == gateway.StepFailed:
+		case s.State == link.StepFailed:
 			failed = s.Layer
-		case failed == "" && s.State == gateway.StepNotReached && found.Configured:
+		case failed == "" && s.State == link.StepNotReached && found.Configured:
 			t.Errorf("%s was not reached, and nothing failed before", s.Layer)
-		case (s.State == gateway.StepNotReached) != (s.Saw == ""):
+		case (s.State == link.StepNotReached) != (s.Saw == ""):
 			t.Errorf("%s is %s and says %q", s.Layer, s.State, s.Saw)
 		}
 	}
@@ -148,7 +149,7 @@ func unresolved() *http.Transport {
 }
 
 // expired serves an expired certificate of a trusted authority.
-func expired(t *testing.T, o *gateway.Options) {
+func expired(t *testing.T, o *link.Options) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -166,8 +167,8 @@ func expired(t *testing.T, o *gateway.Options) {
 // doctorCase is a fault that prevents a connection, and what the doctor must report.
 type doctorCase struct {
 	secure bool // the gateway serves with TLS
-	inject func(t *testing.T, r *Runtime, o *gateway.Options)
-	layer  gateway.Layer
+	inject func(t *testing.T, r *Runtime, o *link.Options)
+	layer  link.Layer
 	cause  string
 	fix    string
 }
@@ -177,12 +178,12 @@ func fingerprints(n byte) [][32]byte { return [][32]byte{{n}} }
 
 // networkCases returns the faults below the gateway's handshake.
 func networkCases() map[string]doctorCase {
-	front := func(d PortMode) func(*testing.T, *Runtime, *gateway.Options) {
-		return func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.SetPort(d) }
+	front := func(d PortMode) func(*testing.T, *Runtime, *link.Options) {
+		return func(_ *testing.T, r *Runtime, _ *link.Options) { r.SetPort(d) }
 	}
-	mute := func(_ *testing.T, r *Runtime, o *gateway.Options) { r.SetPort(PortSilent); o.Timeout = shortTimeout }
-	address := func(at func(t *testing.T) string) func(*testing.T, *Runtime, *gateway.Options) {
-		return func(t *testing.T, _ *Runtime, o *gateway.Options) { o.URL = at(t) }
+	mute := func(_ *testing.T, r *Runtime, o *link.Options) { r.SetPort(PortSilent); o.Timeout = shortTimeout }
+	address := func(at func(t *testing.T) string) func(*testing.T, *Runtime, *link.Options) {
+		return func(t *testing.T, _ *Runtime, o *link.Options) { o.URL = at(t) }
 	}
 	says := func(text string) func(*testing.T) string {
 		return func(t *testing.T) string {
@@ -194,118 +195,118 @@ func networkCases() map[string]doctorCase {
 	}
 	return map[string]doctorCase{
 		"a name that does not exist": {
-			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) {
+			inject: func(_ *testing.T, _ *Runtime, o *link.Options) {
 				o.URL, o.HTTP = "ws://gateway.invalid:18789", unresolved()
 			},
-			layer: gateway.LayerDNS, cause: "Could not resolve the name gateway.invalid", fix: "AGENTRT_GATEWAY_URL",
+			layer: link.LayerDNS, cause: "Could not resolve the name gateway.invalid", fix: "AGENTRT_GATEWAY_URL",
 		},
-		"nothing listens":                       {inject: address(closedPort), layer: gateway.LayerTCP, cause: "connection refused", fix: "Start the gateway"},
-		"the port of something else":            {inject: address(says("SSH-2.0-OpenSSH_9.9\r\n")), layer: gateway.LayerHTTP, cause: "does not speak HTTP", fix: "correct the port"},
-		"the port of another web server":        {inject: front(PortWebPage), layer: gateway.LayerUpgrade, cause: "answered HTTP 200 instead of opening a WebSocket", fix: "AGENTRT_GATEWAY_URL"},
-		"ws:// to a gateway with TLS":           {secure: true, inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "https", "ws", 1) }, layer: gateway.LayerTLS, cause: "requires TLS", fix: "AGENTRT_GATEWAY_URL=wss://127."},
-		"wss:// to a gateway without TLS":       {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "http", "wss", 1) }, layer: gateway.LayerTLS, cause: "does not speak TLS", fix: "Use ws://"},
-		"a certificate that nobody vouches for": {secure: true, layer: gateway.LayerTLS, cause: "is not trusted", fix: "set AGENTRT_GATEWAY_TLS_PIN="},
+		"nothing listens":                       {inject: address(closedPort), layer: link.LayerTCP, cause: "connection refused", fix: "Start the gateway"},
+		"the port of something else":            {inject: address(says("SSH-2.0-OpenSSH_9.9\r\n")), layer: link.LayerHTTP, cause: "does not speak HTTP", fix: "correct the port"},
+		"the port of another web server":        {inject: front(PortWebPage), layer: link.LayerUpgrade, cause: "answered HTTP 200 instead of opening a WebSocket", fix: "AGENTRT_GATEWAY_URL"},
+		"ws:// to a gateway with TLS":           {secure: true, inject: func(_ *testing.T, r *Runtime, o *link.Options) { o.URL = strings.Replace(r.URL(), "https", "ws", 1) }, layer: link.LayerTLS, cause: "requires TLS", fix: "AGENTRT_GATEWAY_URL=wss://127."},
+		"wss:// to a gateway without TLS":       {inject: func(_ *testing.T, r *Runtime, o *link.Options) { o.URL = strings.Replace(r.URL(), "http", "wss", 1) }, layer: link.LayerTLS, cause: "does not speak TLS", fix: "Use ws://"},
+		"a certificate that nobody vouches for": {secure: true, layer: link.LayerTLS, cause: "is not trusted", fix: "set AGENTRT_GATEWAY_TLS_PIN="},
 		"another certificate than the pinned one": {
-			secure: true, inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Pins = fingerprints(7) },
-			layer: gateway.LayerTLS, cause: "does not match AGENTRT_GATEWAY_TLS_PIN", fix: "Compare the fingerprint",
+			secure: true, inject: func(_ *testing.T, _ *Runtime, o *link.Options) { o.Pins = fingerprints(7) },
+			layer: link.LayerTLS, cause: "does not match AGENTRT_GATEWAY_TLS_PIN", fix: "Compare the fingerprint",
 		},
-		"an expired certificate":               {inject: func(t *testing.T, _ *Runtime, o *gateway.Options) { expired(t, o) }, layer: gateway.LayerTLS, cause: "it is valid only from", fix: "AGENTRT_GATEWAY_TLS_PIN="},
-		"a gateway that is starting":           {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Starting(true) }, layer: gateway.LayerHTTP, cause: "is starting", fix: "Wait"},
-		"a proxy that knows no upgrades":       {inject: func(t *testing.T, r *Runtime, o *gateway.Options) { o.URL = proxyWithoutUpgrades(t, r) }, layer: gateway.LayerUpgrade, cause: "instead of opening a WebSocket", fix: "supports WebSockets"},
-		"a proxy whose gateway is away":        {inject: front(PortBadGateway), layer: gateway.LayerHTTP, cause: "the gateway behind it is unavailable (HTTP 502)", fix: "Start the gateway"},
-		"a proxy that cannot take more":        {inject: front(PortUnavailable), layer: gateway.LayerHTTP, cause: "HTTP 503", fix: "Wait"},
-		"a redirect":                           {inject: front(PortRedirect), layer: gateway.LayerHTTP, cause: "redirects", fix: "to the gateway's own address"},
-		"a proxy that the gateway distrusts":   {inject: front(PortProxyRefused), layer: gateway.LayerHTTP, cause: "rejected the proxy", fix: "gateway.trustedProxies"},
-		"a listener that says nothing":         {inject: mute, layer: gateway.LayerHTTP, cause: "did not answer within 3s", fix: "load of the gateway's host"},
-		"a listener that says nothing to TLS":  {secure: true, inject: mute, layer: gateway.LayerTLS, cause: "did not answer within 3s", fix: "load of the gateway's host"},
-		"somebody who hangs up":                {inject: front(PortReset), layer: gateway.LayerHTTP, cause: "closed the connection", fix: "gateway.trustedProxies"},
-		"a gateway that takes and is frozen":   {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Freeze(true); o.Timeout = shortTimeout }, layer: gateway.LayerHTTP, cause: "did not answer within", fix: "load of the gateway's host"},
-		"an upgrade that is torn in its midst": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("connect.challenge", true) }, layer: gateway.LayerChallenge, cause: "closed the connection: it did not start the handshake", fix: "its log"},
+		"an expired certificate":               {inject: func(t *testing.T, _ *Runtime, o *link.Options) { expired(t, o) }, layer: link.LayerTLS, cause: "it is valid only from", fix: "AGENTRT_GATEWAY_TLS_PIN="},
+		"a gateway that is starting":           {inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.Starting(true) }, layer: link.LayerHTTP, cause: "is starting", fix: "Wait"},
+		"a proxy that knows no upgrades":       {inject: func(t *testing.T, r *Runtime, o *link.Options) { o.URL = proxyWithoutUpgrades(t, r) }, layer: link.LayerUpgrade, cause: "instead of opening a WebSocket", fix: "supports WebSockets"},
+		"a proxy whose gateway is away":        {inject: front(PortBadGateway), layer: link.LayerHTTP, cause: "the gateway behind it is unavailable (HTTP 502)", fix: "Start the gateway"},
+		"a proxy that cannot take more":        {inject: front(PortUnavailable), layer: link.LayerHTTP, cause: "HTTP 503", fix: "Wait"},
+		"a redirect":                           {inject: front(PortRedirect), layer: link.LayerHTTP, cause: "redirects", fix: "to the gateway's own address"},
+		"a proxy that the gateway distrusts":   {inject: front(PortProxyRefused), layer: link.LayerHTTP, cause: "rejected the proxy", fix: "gateway.trustedProxies"},
+		"a listener that says nothing":         {inject: mute, layer: link.LayerHTTP, cause: "did not answer within 3s", fix: "load of the gateway's host"},
+		"a listener that says nothing to TLS":  {secure: true, inject: mute, layer: link.LayerTLS, cause: "did not answer within 3s", fix: "load of the gateway's host"},
+		"somebody who hangs up":                {inject: front(PortReset), layer: link.LayerHTTP, cause: "closed the connection", fix: "gateway.trustedProxies"},
+		"a gateway that takes and is frozen":   {inject: func(_ *testing.T, r *Runtime, o *link.Options) { r.Freeze(true); o.Timeout = shortTimeout }, layer: link.LayerHTTP, cause: "did not answer within", fix: "load of the gateway's host"},
+		"an upgrade that is torn in its midst": {inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.Tear("connect.challenge", true) }, layer: link.LayerChallenge, cause: "closed the connection: it did not start the handshake", fix: "its log"},
 	}
 }
 
 // handshakeCases returns the faults in the gateway's handshake and above it.
 func handshakeCases() map[string]doctorCase {
-	as := func(r *Runtime, o *gateway.Options) { r.RequirePairing(true); o.DeviceKey = deviceKey() }
+	as := func(r *Runtime, o *link.Options) { r.RequirePairing(true); o.DeviceKey = deviceKey() }
 	return map[string]doctorCase{
 		"a wrong token": {
-			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "another-token-of-some-length" },
-			layer:  gateway.LayerAuth, cause: "rejected the shared token", fix: "gateway.auth.token",
+			inject: func(_ *testing.T, _ *Runtime, o *link.Options) { o.Token = "another-token-of-some-length" },
+			layer:  link.LayerAuth, cause: "rejected the shared token", fix: "gateway.auth.token",
 		},
 		"no token": {
-			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "" },
-			layer:  gateway.LayerAuth, cause: "requires a token, but none is set", fix: "Set AGENTRT_GATEWAY_TOKEN",
+			inject: func(_ *testing.T, _ *Runtime, o *link.Options) { o.Token = "" },
+			layer:  link.LayerAuth, cause: "requires a token, but none is set", fix: "Set AGENTRT_GATEWAY_TOKEN",
 		},
 		"a lock-out": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.LockOut(time.Minute) },
-			layer:  gateway.LayerAuth, cause: "locked out this address", fix: "other clients at this address",
+			inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.LockOut(time.Minute) },
+			layer:  link.LayerAuth, cause: "locked out this address", fix: "other clients at this address",
 		},
 		"a device that is not approved": {
-			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { as(r, o) },
-			layer:  gateway.LayerPairing, cause: "is waiting for approval", fix: "openclaw devices approve ",
+			inject: func(_ *testing.T, r *Runtime, o *link.Options) { as(r, o) },
+			layer:  link.LayerPairing, cause: "is waiting for approval", fix: "openclaw devices approve ",
 		},
 		"no device where one is wanted": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.RequirePairing(true) },
-			layer:  gateway.LayerPairing, cause: "only paired devices", fix: "AGENTRT_DEVICE_PRIVATE_KEY",
+			inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.RequirePairing(true) },
+			layer:  link.LayerPairing, cause: "only paired devices", fix: "AGENTRT_DEVICE_PRIVATE_KEY",
 		},
-		"a device that is approved for less": {inject: func(t *testing.T, r *Runtime, o *gateway.Options) {
+		"a device that is approved for less": {inject: func(t *testing.T, r *Runtime, o *link.Options) {
 			as(r, o)
 			pair(t, r, *o)
 			o.Scopes = append(o.Scopes, scopeAdmin)
-		}, layer: gateway.LayerPairing, cause: "is approved for operator.read, operator.write and requests", fix: "openclaw devices approve "},
+		}, layer: link.LayerPairing, cause: "is approved for operator.read, operator.write and requests", fix: "openclaw devices approve "},
 		"a scope that is withheld": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Withhold(scopeWrite) },
-			layer:  gateway.LayerScopes, cause: "granted operator.read, but not operator.write. Needed for: sending questions to agents", fix: "AGENTRT_GATEWAY_SCOPES=operator.read",
+			inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.Withhold(scopeWrite) },
+			layer:  link.LayerScopes, cause: "granted operator.read, but not operator.write. Needed for: sending questions to agents", fix: "AGENTRT_GATEWAY_SCOPES=operator.read",
 		},
 		"a newer protocol": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.SetProtocol(5) },
-			layer:  gateway.LayerProtocol, cause: "uses protocol 5, but Wardroom needs 4", fix: "update Wardroom",
+			inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.SetProtocol(5) },
+			layer:  link.LayerProtocol, cause: "uses protocol 5, but Wardroom needs 4", fix: "update Wardroom",
 		},
 		"an older protocol": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.SetProtocol(3) },
-			layer:  gateway.LayerProtocol, cause: "uses protocol 3, but Wardroom needs 4", fix: "update the gateway",
+			inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.SetProtocol(3) },
+			layer:  link.LayerProtocol, cause: "uses protocol 3, but Wardroom needs 4", fix: "update the gateway",
 		},
 		"a handshake that is not answered": {
-			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Hang("connect", true); o.Timeout = shortTimeout },
-			layer:  gateway.LayerAuth, cause: "did not complete the handshake within 3s", fix: "AGENTRT_GATEWAY_TIMEOUT_MS",
+			inject: func(_ *testing.T, r *Runtime, o *link.Options) { r.Hang("connect", true); o.Timeout = shortTimeout },
+			layer:  link.LayerAuth, cause: "did not complete the handshake within 3s", fix: "AGENTRT_GATEWAY_TIMEOUT_MS",
 		},
 		"a gateway that answers late": {
-			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) {
+			inject: func(_ *testing.T, r *Runtime, o *link.Options) {
 				r.Lag("agents.list", time.Minute)
 				o.Timeout = shortTimeout
 			},
-			layer: gateway.LayerMethods, cause: "did not answer a simple request within 3s", fix: "load of the gateway's host",
+			layer: link.LayerMethods, cause: "did not answer a simple request within 3s", fix: "load of the gateway's host",
 		},
 		"a missing method": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.RemoveMethods("cron.run", "sessions.describe") },
-			layer:  gateway.LayerMethods, cause: "does not have sessions.describe, cron.run", fix: "Update the gateway",
+			inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.RemoveMethods("cron.run", "sessions.describe") },
+			layer:  link.LayerMethods, cause: "does not have sessions.describe, cron.run", fix: "Update the gateway",
 		},
 		"a greeting that makes no sense": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Garble(WrongTypes) },
-			layer:  gateway.LayerProtocol, cause: "could not read the gateway's hello-ok", fix: "whichever is older",
+			inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.Garble(WrongTypes) },
+			layer:  link.LayerProtocol, cause: "could not read the gateway's hello-ok", fix: "whichever is older",
 		},
 		"a connection that breaks with the first answer": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("agents.list", true) },
-			layer:  gateway.LayerMethods, cause: "The connection was lost before the gateway answered", fix: "gateway's log",
+			inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.Tear("agents.list", true) },
+			layer:  link.LayerMethods, cause: "The connection was lost before the gateway answered", fix: "gateway's log",
 		},
 		"silence where events should be": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.MuteEvents(true) },
-			layer:  gateway.LayerEvents, cause: "sent no event within", fix: "Restart the gateway",
+			inject: func(_ *testing.T, r *Runtime, _ *link.Options) { r.MuteEvents(true) },
+			layer:  link.LayerEvents, cause: "sent no event within", fix: "Restart the gateway",
 		},
 	}
 }
 
 // pair approves the device of o.
-func pair(t *testing.T, r *Runtime, o gateway.Options) {
+func pair(t *testing.T, r *Runtime, o link.Options) {
 	t.Helper()
-	c := impatient(t, r, func(mine *gateway.Options) { mine.DeviceKey = o.DeviceKey })
-	in(t, c, gateway.Unpaired)
+	c := impatient(t, r, func(mine *link.Options) { mine.DeviceKey = o.DeviceKey })
+	in(t, c, link.Unpaired)
 	for _, p := range r.Pending() {
 		if !r.Approve(p.ID) {
 			t.Fatal("not approved")
 		}
 	}
-	in(t, c, gateway.Connected)
+	in(t, c, link.Connected)
 }
 
 // The doctor must name the failing layer and a fix. A wrong layer sends the user to the
@@ -317,7 +318,7 @@ func TestDoctorFindsTheFault(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				r := ticking(t, test.secure)
-				o := gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 5 * time.Second}
+				o := link.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 5 * time.Second}
 				if test.inject != nil {
 					test.inject(t, r, &o)
 				}
@@ -342,10 +343,10 @@ func TestDoctorFindsTheFault(t *testing.T) {
 func TestDoctorKnowsWhoSpeaksFirst(t *testing.T) {
 	t.Parallel()
 	r := ticking(t, false)
-	o := gateway.Options{URL: r.URL(), Token: token, Timeout: 5 * time.Second}
+	o := link.Options{URL: r.URL(), Token: token, Timeout: 5 * time.Second}
 	networkCases()["the port of something else"].inject(t, r, &o)
 	for range 100 {
-		if f := examined(t, o).Failure; f == nil || f.Layer != gateway.LayerHTTP || !strings.Contains(f.Cause, "does not speak HTTP") {
+		if f := examined(t, o).Failure; f == nil || f.Layer != link.LayerHTTP || !strings.Contains(f.Cause, "does not speak HTTP") {
 			t.Fatalf("it finds %+v", f)
 		}
 	}
@@ -363,39 +364,39 @@ func TestDoctorPassesHealthyConnections(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		secure bool // the gateway serves with TLS
-		change func(t *testing.T, r *Runtime, o *gateway.Options)
+		change func(t *testing.T, r *Runtime, o *link.Options)
 		warns  string
 	}{
 		"a gateway on this host":              {},
-		"a gateway with a pinned certificate": {secure: true, change: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.Pins = fingerprint(r) }},
-		"a certificate that is not checked":   {secure: true, change: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.InsecureTLS = true }, warns: "AGENTRT_GATEWAY_INSECURE_TLS"},
-		"a paired device": {change: func(t *testing.T, r *Runtime, o *gateway.Options) {
+		"a gateway with a pinned certificate": {secure: true, change: func(_ *testing.T, r *Runtime, o *link.Options) { o.Pins = fingerprint(r) }},
+		"a certificate that is not checked":   {secure: true, change: func(_ *testing.T, _ *Runtime, o *link.Options) { o.InsecureTLS = true }, warns: "AGENTRT_GATEWAY_INSECURE_TLS"},
+		"a paired device": {change: func(t *testing.T, r *Runtime, o *link.Options) {
 			r.RequirePairing(true)
 			o.DeviceKey = deviceKey()
 			pair(t, r, *o)
 		}},
-		"a device's token that was replaced, and a shared one": {change: func(t *testing.T, r *Runtime, o *gateway.Options) {
+		"a device's token that was replaced, and a shared one": {change: func(t *testing.T, r *Runtime, o *link.Options) {
 			r.RequirePairing(true)
 			o.DeviceKey = deviceKey()
 			pair(t, r, *o)
 			o.DeviceToken = "a-device-token-of-another-day"
 		}, warns: "rejected the device token"},
-		"a clock that is ahead":  {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Skew(10 * time.Minute) }, warns: "10m0s ahead of this host's. The connection works"},
-		"a clock that is behind": {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Skew(-3 * time.Hour) }, warns: "3h0m0s behind this host's"},
-		"a clock that is wrong, and a device": {change: func(t *testing.T, r *Runtime, o *gateway.Options) {
+		"a clock that is ahead":  {change: func(_ *testing.T, r *Runtime, _ *link.Options) { r.Skew(10 * time.Minute) }, warns: "10m0s ahead of this host's. The connection works"},
+		"a clock that is behind": {change: func(_ *testing.T, r *Runtime, _ *link.Options) { r.Skew(-3 * time.Hour) }, warns: "3h0m0s behind this host's"},
+		"a clock that is wrong, and a device": {change: func(t *testing.T, r *Runtime, o *link.Options) {
 			r.Skew(-time.Hour)
 			r.RequirePairing(true)
 			o.DeviceKey = deviceKey()
 			pair(t, r, *o)
 		}, warns: "1h0m0s behind"},
-		"unknown members and events":  {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Garble(ExtraMembers, UnknownEvent, StrayAnswer) }},
-		"missing members":             {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Garble(MissingMembers) }},
-		"no more scopes than to read": {change: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Scopes = []string{scopeRead} }},
+		"unknown members and events":  {change: func(_ *testing.T, r *Runtime, _ *link.Options) { r.Garble(ExtraMembers, UnknownEvent, StrayAnswer) }},
+		"missing members":             {change: func(_ *testing.T, r *Runtime, _ *link.Options) { r.Garble(MissingMembers) }},
+		"no more scopes than to read": {change: func(_ *testing.T, _ *Runtime, o *link.Options) { o.Scopes = []string{scopeRead} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := ticking(t, test.secure)
-			o := gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 5 * time.Second}
+			o := link.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: 5 * time.Second}
 			if test.change != nil {
 				test.change(t, r, &o)
 			}
@@ -427,7 +428,7 @@ func unhex(c byte) byte {
 // Without a gateway the doctor reports nothing and makes no connection.
 func TestDoctorWithoutGateway(t *testing.T) {
 	t.Parallel()
-	found := examined(t, gateway.Options{})
+	found := examined(t, link.Options{})
 	if found.Configured || found.Healthy || found.Failure != nil {
 		t.Errorf("found %+v", found)
 	}
@@ -453,7 +454,7 @@ func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
 	if n := r.Calls("connect"); n != 2 {
 		t.Errorf("the gateway was connected with %d times, want 2: the service and one examination", n)
 	}
-	if s := c.Status(); c.Connections() != made || s.State != gateway.Connected || s.Failures != 0 {
+	if s := c.Status(); c.Connections() != made || s.State != link.Connected || s.Failures != 0 {
 		t.Errorf("the service's connection: %+v", s)
 	}
 	works(t, c, "run-1")
@@ -465,7 +466,7 @@ func TestDoctorWhoLeaves(t *testing.T) {
 	t.Parallel()
 	r := ticking(t, false)
 	r.SetPort(PortSilent)
-	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead}, Timeout: patience})
+	c, err := gateway.New(link.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead}, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

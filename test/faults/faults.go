@@ -30,7 +30,7 @@ type Runtime struct {
 
 	mu          sync.Mutex // guards everything below; taken after the demo runtime's lock
 	faults      faults
-	clients     map[*demo.Conn]*link
+	clients     map[*demo.Conn]*connection
 	token       string              // shared token
 	certificate *tls.Certificate    // nil without TLS
 	boots       int                 // restarts so far
@@ -42,8 +42,8 @@ type Runtime struct {
 	ownerRuns   []string        // those of them that started
 }
 
-// link is what the faults know of a connection.
-type link struct {
+// connection is what the faults know of a connection.
+type connection struct {
 	runtime  *Runtime
 	conn     *demo.Conn
 	admitted bool // its credentials were accepted
@@ -109,7 +109,7 @@ func StartTLS(ctx context.Context, options demo.Options) (*Runtime, error) {
 
 func start(ctx context.Context, options demo.Options, certificate *tls.Certificate) (*Runtime, error) {
 	r := &Runtime{
-		faults: newFaults(), clients: map[*demo.Conn]*link{}, token: options.Token,
+		faults: newFaults(), clients: map[*demo.Conn]*connection{}, token: options.Token,
 		certificate: certificate, interrupted: map[string]demo.Run{}, pairings: pairings{paired: map[string]*pairedDevice{}},
 		runs: map[string]int{}, calls: map[string]int{}, asAdmin: map[string]bool{},
 	}
@@ -161,7 +161,7 @@ func (r *Runtime) Heal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults = newFaults()
-	r.release((*link).releaseSwapped, (*link).releaseDelayed, (*link).releaseReversed)
+	r.release((*connection).releaseSwapped, (*connection).releaseDelayed, (*connection).releaseReversed)
 }
 
 // set stores the value v for an agent, or deletes the agent's setting if off is true.
@@ -253,14 +253,14 @@ func (r *Runtime) Calls(method string) int {
 
 // Connections returns the number of connected clients that have completed the handshake.
 func (r *Runtime) Connections() int {
-	return len(r.connected(func(c *link) bool { return c.ready }))
+	return len(r.connected(func(c *connection) bool { return c.ready }))
 }
 
 // connected returns the connected clients that match, or all if match is nil.
-func (r *Runtime) connected(match func(*link) bool) []*link {
+func (r *Runtime) connected(match func(*connection) bool) []*connection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var list []*link
+	var list []*connection
 	for conn, c := range r.clients {
 		select {
 		case <-conn.Done():
@@ -276,11 +276,11 @@ func (r *Runtime) connected(match func(*link) bool) []*link {
 	return list
 }
 
-// link returns what is known of a connection. The caller must hold r.mu.
-func (r *Runtime) link(conn *demo.Conn) *link {
+// connection returns what is known of a connection. The caller must hold r.mu.
+func (r *Runtime) connection(conn *demo.Conn) *connection {
 	c := r.clients[conn]
 	if c == nil {
-		c = &link{runtime: r, conn: conn}
+		c = &connection{runtime: r, conn: conn}
 		r.clients[conn] = c
 	}
 	return c

@@ -12,13 +12,13 @@ import "time"
 // to `agent` are delayed. If the answer to `connect` is delayed, events are delayed until
 // it has been sent.
 func (r *Runtime) Lag(method string, d time.Duration) {
-	r.changeFrames(func(w *frameFaults) { set(w.lag, method, d, d <= 0) }, (*link).releaseDelayed)
+	r.changeFrames(func(w *frameFaults) { set(w.lag, method, d, d <= 0) }, (*connection).releaseDelayed)
 }
 
 // Hang makes the runtime handle requests for a method without ever answering them. The
 // dropped answers are not sent when Hang is turned off.
 func (r *Runtime) Hang(method string, on bool) {
-	r.changeFrames(func(w *frameFaults) { set(w.lag, method, neverAnswer, !on) }, (*link).releaseDelayed)
+	r.changeFrames(func(w *frameFaults) { set(w.lag, method, neverAnswer, !on) }, (*connection).releaseDelayed)
 }
 
 // Reverse holds answers to a method until a connection has n of them, then sends them in reverse
@@ -26,7 +26,7 @@ func (r *Runtime) Hang(method string, on bool) {
 // For example, with the method `agent` and n = 2, a run's result is sent before its "accepted"
 // response. If n is less than 2, the fault is turned off.
 func (r *Runtime) Reverse(method string, n int) {
-	r.changeFrames(func(w *frameFaults) { set(w.reverse, method, n, n < 2) }, (*link).releaseReversed)
+	r.changeFrames(func(w *frameFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseReversed)
 }
 
 // LoseEvents drops events of one kind after giving them sequence numbers, so that clients
@@ -37,7 +37,7 @@ func (r *Runtime) LoseEvents(event string, on bool) {
 
 // SwapEvents makes the runtime send events in pairs, with the second event of each pair first.
 func (r *Runtime) SwapEvents(on bool) {
-	r.changeFrames(func(w *frameFaults) { w.swap = on }, (*link).releaseSwapped)
+	r.changeFrames(func(w *frameFaults) { w.swap = on }, (*connection).releaseSwapped)
 }
 
 // MuteEvents drops all events, including ticks and shutdown, before they are numbered, so
@@ -66,14 +66,14 @@ func (r *Runtime) Tear(name string, on bool) {
 }
 
 // changeFrames changes a frame fault and sends the frames that the old setting held back.
-func (r *Runtime) changeFrames(change func(*frameFaults), release ...func(*link)) {
+func (r *Runtime) changeFrames(change func(*frameFaults), release ...func(*connection)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change(&r.faults.frames)
 	r.release(release...)
 }
 
-func (r *Runtime) release(release ...func(*link)) {
+func (r *Runtime) release(release ...func(*connection)) {
 	for _, c := range r.clients {
 		for _, send := range release {
 			send(c)

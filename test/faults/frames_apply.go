@@ -82,7 +82,7 @@ func (k *heldFrames) clear() {
 func (b behavior) Send(conn *demo.Conn, l demo.Frame) {
 	b.r.mu.Lock()
 	defer b.r.mu.Unlock()
-	c, w := b.r.link(conn), &b.r.faults.frames
+	c, w := b.r.connection(conn), &b.r.faults.frames
 	if l.Name == methodConnect && l.Body["ok"] == true {
 		c.ready = true
 	}
@@ -111,7 +111,7 @@ func (b behavior) Send(conn *demo.Conn, l demo.Frame) {
 }
 
 // delay schedules a frame to be sent after the duration d.
-func (c *link) delay(l demo.Frame, d time.Duration) {
+func (c *connection) delay(l demo.Frame, d time.Duration) {
 	k, at := &c.held, time.Now().Add(d)
 	i, _ := slices.BinarySearchFunc(k.delayed, at, func(e delayedFrame, at time.Time) int {
 		if e.at.After(at) {
@@ -124,7 +124,7 @@ func (c *link) delay(l demo.Frame, d time.Duration) {
 }
 
 // resetTimer sets the timer for the frame that is due next.
-func (c *link) resetTimer() {
+func (c *connection) resetTimer() {
 	k := &c.held
 	if k.timer != nil {
 		k.timer.Stop()
@@ -135,7 +135,7 @@ func (c *link) resetTimer() {
 }
 
 // sendDue sends the delayed frames that are due. The caller must not hold the lock.
-func (c *link) sendDue() {
+func (c *connection) sendDue() {
 	c.runtime.mu.Lock()
 	defer c.runtime.mu.Unlock()
 	for k := &c.held; len(k.delayed) > 0 && !k.delayed[0].at.After(time.Now()); {
@@ -148,7 +148,7 @@ func (c *link) sendDue() {
 
 // applyReverse sends a response, or holds it until there are enough responses to send in reverse
 // order.
-func (c *link) applyReverse(l demo.Frame) {
+func (c *connection) applyReverse(l demo.Frame) {
 	w, key := &c.runtime.faults.frames, l.Name
 	n, own := w.reverse[key]
 	if !own && l.Name != methodConnect {
@@ -173,7 +173,7 @@ func (c *link) applyReverse(l demo.Frame) {
 }
 
 // applySwap sends an event, or holds it until the next event has been sent.
-func (c *link) applySwap(l demo.Frame) {
+func (c *connection) applySwap(l demo.Frame) {
 	k := &c.held
 	switch {
 	case !c.runtime.faults.frames.swap || l.Name == eventChallenge:
@@ -188,7 +188,7 @@ func (c *link) applySwap(l demo.Frame) {
 }
 
 // releaseDelayed sends all delayed answers, in order.
-func (c *link) releaseDelayed() {
+func (c *connection) releaseDelayed() {
 	list := c.held.delayed
 	c.held.delayed = nil
 	for _, l := range list {
@@ -197,7 +197,7 @@ func (c *link) releaseDelayed() {
 }
 
 // releaseReversed sends the frames that applyReverse is holding back, in their original order.
-func (c *link) releaseReversed() {
+func (c *connection) releaseReversed() {
 	waiting := c.held.reversed
 	c.held.reversed = nil
 	for _, key := range slices.Sorted(maps.Keys(waiting)) {
@@ -208,7 +208,7 @@ func (c *link) releaseReversed() {
 }
 
 // releaseSwapped sends the event that applySwap is holding back, if any.
-func (c *link) releaseSwapped() {
+func (c *connection) releaseSwapped() {
 	if e := c.held.swapped; e != nil {
 		c.held.swapped = nil
 		c.sendAltered(*e)
@@ -216,7 +216,7 @@ func (c *link) releaseSwapped() {
 }
 
 // sendAltered applies the faults that change a frame's content, then queues the frame.
-func (c *link) sendAltered(l demo.Frame) {
+func (c *connection) sendAltered(l demo.Frame) {
 	w := &c.runtime.faults.frames
 	frame := l.Body
 	if l.Answer && l.Name == "cron.list" && len(w.hidden) > 0 {

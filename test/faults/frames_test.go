@@ -197,7 +197,7 @@ func ticks(r *Runtime, n int) {
 	r.mu.Unlock()
 	r.Do(func() {
 		for range n {
-			for _, c := range r.connected(func(c *link) bool { return c.ready }) {
+			for _, c := range r.connected(func(c *connection) bool { return c.ready }) {
 				c.conn.Event("tick", object{"ts": now})
 			}
 		}

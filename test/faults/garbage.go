@@ -44,7 +44,7 @@ func (r *Runtime) Inject(frame []byte, binary bool) {
 	if binary {
 		kind = websocket.MessageBinary
 	}
-	for _, c := range r.connected(func(c *link) bool { return c.ready }) {
+	for _, c := range r.connected(func(c *connection) bool { return c.ready }) {
 		c.conn.Queue(demo.Frame{}, demo.Packet{Kind: kind, Data: bytes.Clone(frame)})
 	}
 }
@@ -108,7 +108,7 @@ func loneSurrogates(data []byte) []byte {
 
 // garbagePackets returns the malformed frames that follow a valid one. The caller must hold
 // the runtime's lock.
-func (c *link) garbagePackets(g Garbage, after demo.Frame) []demo.Packet {
+func (c *connection) garbagePackets(g Garbage, after demo.Frame) []demo.Packet {
 	const event = `{"type":"event","event":"tick","payload":{"ts":1}}`
 	switch g {
 	case NotJSON:

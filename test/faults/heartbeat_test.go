@@ -9,6 +9,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/gateway/link"
 )
 
 // Heartbeat runs are hidden from users but cost tokens, so a client that tracks usage must
@@ -47,7 +48,7 @@ func TestHeartbeat(t *testing.T) {
 		t.Errorf("an unknown session has %d rows, %v", len(none), err)
 	}
 	r.RemoveMethods("sessions.get")
-	if _, err := c.RawTurns(t.Context(), "agent:cto:main", 1); !errors.Is(err, gateway.ErrRefused) || !slices.Contains(lacks(c), "sessions.get") {
+	if _, err := c.RawTurns(t.Context(), "agent:cto:main", 1); !errors.Is(err, link.ErrRefused) || !slices.Contains(lacks(c), "sessions.get") {
 		t.Errorf("without the method: %v, lacks %v", err, lacks(c))
 	}
 	if _, err := r.Heartbeat("nobody"); err == nil {

@@ -50,7 +50,7 @@ func (r *Runtime) sendPairingEvents() {
 	if len(events) == 0 {
 		return
 	}
-	for _, c := range r.connected(func(c *link) bool { return c.ready && demo.Covers(c.scopes, scopePairing) }) {
+	for _, c := range r.connected(func(c *connection) bool { return c.ready && demo.Covers(c.scopes, scopePairing) }) {
 		for _, e := range events {
 			c.conn.Event(e.name, e.payload)
 		}
@@ -119,7 +119,7 @@ func (r *Runtime) Remove(deviceID string) bool {
 	delete(r.pairings.paired, deviceID)
 	r.mu.Unlock()
 	if known {
-		for _, c := range r.connected(func(c *link) bool { return c.deviceID == deviceID }) {
+		for _, c := range r.connected(func(c *connection) bool { return c.deviceID == deviceID }) {
 			c.conn.Close(statusAccessChanged, "device removed")
 		}
 	}

@@ -18,7 +18,7 @@ import (
 func (r *Runtime) Drop() { cut(r.connected(nil)) }
 
 // cut disconnects clients without a close frame, and waits until they are gone.
-func cut(list []*link) {
+func cut(list []*connection) {
 	for _, c := range list {
 		c.conn.Cut()
 		<-c.conn.Done()

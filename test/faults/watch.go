@@ -39,7 +39,7 @@ func (b behavior) Receive(conn *demo.Conn, req demo.Request) bool {
 	see := r.faults.watch
 	q := Request{
 		Method: req.Method, RunID: in.RunID, AgentID: in.AgentID, SessionKey: in.SessionKey,
-		Admin: demo.Covers(r.link(conn).scopes, scopeAdmin),
+		Admin: demo.Covers(r.connection(conn).scopes, scopeAdmin),
 	}
 	r.mu.Unlock()
 	if see != nil && req.Method != methodConnect && !see(q) {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/link"
 )
 
 // No goroutine may outlive Close.
@@ -38,7 +39,7 @@ func open(t *testing.T, o Options) *Runtime {
 // connected returns a client that is connected to a runtime.
 func connected(t *testing.T, r *Runtime) *gateway.Client {
 	t.Helper()
-	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: r.options.Token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience})
+	c, err := gateway.New(link.Options{URL: r.URL(), Token: r.options.Token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func connected(t *testing.T, r *Runtime) *gateway.Client {
 			t.Error(err)
 		}
 	})
-	for late := time.Now().Add(patience); c.Status().State != gateway.Connected; <-time.After(time.Millisecond) {
+	for late := time.Now().Add(patience); c.Status().State != link.Connected; <-time.After(time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatalf("is %s", c.Status().State)
 		}

@@ -22,7 +22,7 @@ type namer struct{ pkg string }
 func (n *namer) scope(ts ...reflect.Type) {
 	n.pkg = ""
 	for _, t := range ts {
-		if p := path.Base(t.PkgPath()); t.PkgPath() != "" && t.PkgPath() != reflect.TypeFor[API]().PkgPath() {
+		if p := room(t.PkgPath()); t.PkgPath() != "" && t.PkgPath() != reflect.TypeFor[API]().PkgPath() {
 			n.pkg = p
 			return
 		}
@@ -35,7 +35,7 @@ func (n *namer) name(t reflect.Type, hint string) string {
 	}
 	pkg, name := n.pkg, hint
 	if t.Name() != "" {
-		pkg, name = path.Base(t.PkgPath()), t.Name()
+		pkg, name = room(t.PkgPath()), t.Name()
 	}
 	if strings.ContainsAny(name, "[") {
 		return huma.DefaultSchemaNamer(t, hint)
@@ -52,6 +52,16 @@ func (n *namer) name(t reflect.Type, hint string) string {
 		b.WriteString(strings.ToUpper(w[:1]) + w[1:])
 	}
 	return b.String()
+}
+
+// room returns the last part of a package's path. For a package inside a feature, such as gateway/link, it returns the
+// feature's name.
+func room(pkgPath string) string {
+	_, inside, _ := strings.Cut(pkgPath, "/internal/")
+	if feature, _, nested := strings.Cut(inside, "/"); nested && feature != "platform" {
+		return feature
+	}
+	return path.Base(pkgPath)
 }
 
 // fixSchemas corrects the schemas that huma generated for a route, and panics on
