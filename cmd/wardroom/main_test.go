@@ -217,7 +217,7 @@ func TestMistakes(t *testing.T) {
 
 func TestMigrate(t *testing.T) {
 	machine(t)
-	command(t, "", "migrate").ends(0, "applied 0105_account.sql")
+	command(t, "", "migrate").ends(0, "applied 0206_account.sql")
 	if o := command(t, "", "migrate").ends(0, "up to date"); strings.Contains(o.out, "applied") {
 		t.Errorf("the second run prints:\n%s", o.out)
 	}

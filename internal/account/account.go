@@ -222,17 +222,15 @@ func localPart(email string) string {
 	return local
 }
 
-// emailKeys returns the forms of s in which an account's email can be stored for comparing: first
-// the one of earlier versions, then that of plaintext.Fold. An account keeps the former only while
-// another account has the latter; see refold. It returns nothing if s cannot be an email or contains
-// characters that the database rejects. It accepts more than checkEmail does, so that users with
-// imported accounts can log in.
-func emailKeys(s string) []string {
+// emailKey returns the form of s in which an account's email is stored for comparing, or "" if s
+// cannot be an email or contains characters that the database rejects. It accepts more than
+// checkEmail does, so that users with imported accounts can log in.
+func emailKey(s string) string {
 	s = strings.TrimSpace(s)
-	if len(s) > maxEmail || !utf8.ValidString(s) || strings.ContainsRune(s, 0) || plaintext.Fold(s) == "" {
-		return nil
+	if len(s) > maxEmail || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		return ""
 	}
-	return []string{strings.ToLower(s), plaintext.Fold(s)}
+	return plaintext.Fold(s)
 }
 
 // checkPassword describes what is wrong with a new password, or returns "". It rejects NUL

@@ -12,7 +12,7 @@ import (
 )
 
 // Bootstrap creates the owner's account from BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD, if
-// there is no owner yet, and reports whether it created one. It first calls refold. Every replica calls it at startup. The
+// there is no owner yet, and reports whether it created one. Every replica calls it at startup. The
 // caller must log the warnings, and must exit if Bootstrap returns an error. An error about an
 // invalid setting names the setting.
 func (s *Service) Bootstrap(ctx context.Context, email, password string) (created bool, warnings []string, err error) {
@@ -21,15 +21,6 @@ func (s *Service) Bootstrap(ctx context.Context, email, password string) (create
 			return false, nil, fmt.Errorf("BOOTSTRAP_OWNER_PASSWORD is invalid: %s", problem)
 		}
 	}
-	warnings, err = s.refold(ctx)
-	if err != nil {
-		return false, nil, err
-	}
-	created, ignored, err := s.bootstrap(ctx, email, password)
-	return created, append(warnings, ignored...), err
-}
-
-func (s *Service) bootstrap(ctx context.Context, email, password string) (created bool, warnings []string, err error) {
 	exists, err := s.HasOwner(ctx)
 	switch {
 	case err != nil:

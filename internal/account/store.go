@@ -3,8 +3,6 @@ package account
 import (
 	"cmp"
 	"context"
-	"errors"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -48,12 +46,11 @@ func where(ctx context.Context, q db.Queryer, condition string, arg any) (row, e
 
 // findEmail returns the user with the given email.
 func findEmail(ctx context.Context, q db.Queryer, email string) (row, error) {
-	for _, key := range slices.Compact(emailKeys(email)) {
-		if u, err := where(ctx, q, `email_key = ?`, key); !errors.Is(err, ErrNotFound) {
-			return u, err
-		}
+	key := emailKey(email)
+	if key == "" {
+		return row{}, ErrNotFound
 	}
-	return row{}, ErrNotFound
+	return where(ctx, q, `email_key = ?`, key)
 }
 
 // find returns a user by ID or email.

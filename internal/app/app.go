@@ -313,11 +313,8 @@ func (a *App) plan() error {
 		{Name: "report tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},
 		{Name: "make receipts of tasks", Every: 5 * time.Second, Do: a.Receipts.Refresh},
 		{Name: "report tasks that stay in review", Every: 10 * time.Second, Do: a.Tasks.WatchReviews},
-		{Name: "index texts of new tasks", Every: 5 * time.Second, Do: func(ctx context.Context) error {
-			return errors.Join(a.Tasks.IndexTexts(ctx), a.Search.Reindex(ctx))
-		}},
+		{Name: "index texts of new tasks", Every: 5 * time.Second, Do: a.Tasks.IndexTexts},
 		{Name: "end periods of limits", Every: 10 * time.Second, Do: a.Limits.EndPeriods},
-		{Name: "write cards of tasks", Every: time.Minute, Do: a.Tasks.BackfillCards},
 		{Name: "end leases of tasks", Every: 5 * time.Second, Do: a.Tasks.EndLeases},
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "end questions of agents and deliver answers", Every: 5 * time.Second, Do: a.Approvals.Tend},

@@ -134,7 +134,6 @@ var owners = map[string]string{
 	"schema_programs":        "platform/db",
 	"task_grams":             "task",
 	"task_grams_state":       "task",
-	"search_state":           "search",
 	"search_texts":           "search",
 	"search_index":           "search",
 	"search_terms":           "search",

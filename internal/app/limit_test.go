@@ -132,7 +132,8 @@ func TestLimit(t *testing.T) {
 func growRun(ctx context.Context, a *app.App, run string, cost int64) error {
 	return a.DB.Tx(ctx, func(tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO usage_going (run_id, provider, model, read_at, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
-			input, output, cache_read, cache_write, other, cost_nano, price) VALUES (?, 'p', 'm', ?, 0, 'cto', ?, ?, 'human', '', '', '', 1, 0, 0, 0, 0, ?, 'runtime')
+			input, output, cache_read, cache_write, other, cost_nano, price, calls, took)
+			VALUES (?, 'p', 'm', ?, 0, 'cto', ?, ?, 'human', '', '', '', 1, 0, 0, 0, 0, ?, 'runtime', 0, 0)
 			ON CONFLICT (run_id, provider, model) DO UPDATE SET cost_nano = excluded.cost_nano`, run, clock.At(time.Now()), "agent:cto:"+run, run, cost)
 		if err != nil {
 			return err

@@ -69,8 +69,8 @@ func newWorld(t *testing.T, d *db.DB) *world {
 			}
 		}
 		_, err := tx.Exec(t.Context(), `
-			INSERT INTO tasks (id, number, title, description, status, priority, type, tags, moved_at, created_at, updated_at, version)
-			VALUES ('t7', 7, 'Deploy', '', 'todo', 'low', 'task', '[]', ?, ?, ?, 1)`, noon, noon, noon)
+			INSERT INTO tasks (id, number, title, description, status, priority, type, tags, criteria, checks, card, rest, moved_at, created_at, updated_at, version)
+			VALUES ('t7', 7, 'Deploy', '', 'todo', 'low', 'task', '[]', '[]', '[]', '{}', '{}', ?, ?, ?, 1)`, noon, noon, noon)
 		return err
 	})
 	if err != nil {

@@ -95,18 +95,12 @@ func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, versi
 			status = excluded.status, model = excluded.model, parent_key = excluded.parent_key, last_message = excluded.last_message,
 			active = excluded.active, began_at = COALESCE(archive_sessions.began_at, excluded.began_at), started_at = excluded.started_at,
 			ended_at = excluded.ended_at, last_at = excluded.last_at, version = excluded.version, as_of = excluded.as_of, present = TRUE,
-			read_version = CASE WHEN archive_sessions.purged AND `+unchanged+` THEN excluded.version ELSE archive_sessions.read_version END,
 			coverage = CASE WHEN archive_sessions.coverage = 'whole' AND archive_sessions.read_version <> excluded.version THEN 'partial' ELSE archive_sessions.coverage END
 		WHERE archive_sessions.as_of <= excluded.as_of OR archive_sessions.as_of > ?`,
 		id, g.Key, g.ID, g.AgentID, g.Kind, g.Label, g.Status, g.Model, g.ParentKey, g.LastMessage, g.Active, moment(g.StartedAt),
 		moment(g.StartedAt), moment(g.EndedAt), lastOf(&g, asOf), version, asOf, now.Add(clock.Skew))
 	return err
 }
-
-// unchanged is the condition that a session was read completely by an earlier version of Wardroom, for which a version was
-// a time in milliseconds before 2100, and has had no activity since. If it was purged, it must not be archived again.
-const unchanged = `archive_sessions.read_version = archive_sessions.version AND archive_sessions.version < 4102444800000
-	AND archive_sessions.last_at = excluded.last_at`
 
 // putGone records that a session was deleted or reset in the runtime.
 func putGone(ctx context.Context, tx *db.Tx, k *kept, why Ended, coverage Coverage, at clock.Time) error {

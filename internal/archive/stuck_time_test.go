@@ -52,42 +52,6 @@ func TestArchiveWithStuckTimes(t *testing.T) {
 	})
 }
 
-// A session that retention has purged must stay so after an upgrade, although versions of sessions look different since.
-func TestPurgedStaysPurged(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		b := newBench(t, d)
-		const key = "agent:cto:subagent:a"
-		b.say(key, plain(3)...)
-		b.rows[0].Kind = subagent
-		b.look(t.Context())
-		err := d.Tx(t.Context(), func(tx *db.Tx) error {
-			if _, err := b.s.PurgeOld(t.Context(), tx, b.now.Add(time.Hour), 10); err != nil {
-				return err
-			}
-			at := b.rows[0].UpdatedAt.UnixMilli() // as stored by an earlier version
-			_, err := tx.Exec(t.Context(), `UPDATE archive_sessions SET version = ?, read_version = ?`, at, at)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.release()
-		b.k = newArchiver(b.s)
-		b.look(t.Context())
-		b.look(t.Context())
-		if a, got := b.stored(key, 10); len(got) != 0 || a.Messages != 0 {
-			t.Errorf("%d messages are back: %+v", len(got), a)
-		}
-		b.say(key, plain(1)...)
-		b.rows[0].Kind = subagent
-		b.look(t.Context())
-		if a, got := b.stored(key, 10); len(got) != 4 || a.Coverage != Whole {
-			t.Errorf("it continued, and %d messages are %s", len(got), a.Coverage)
-		}
-	})
-}
-
 // What was stored while the clock was ahead must not keep a session from being updated for years.
 func TestArchiveAfterClockWasAhead(t *testing.T) {
 	t.Parallel()

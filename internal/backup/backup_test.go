@@ -48,8 +48,8 @@ func event(id int) string {
 
 func ledger(run string, cost int) string {
 	return fmt.Sprintf(`INSERT INTO usage_ledger (run_id, provider, model, kind, at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key,
-			standup_id, input, output, cache_read, cache_write, other, cost_nano, price, runs, unpriced)
-		VALUES ('%s', 'p', 'm', 'run', 0, '2026-11-20 08:00:00', '2026-11-20 08:00:00', 'cto', 'k', 's', 'human', '', '', '', 1, 1, 0, 0, 0, %d, 'runtime', 1, 0)`, run, cost)
+			standup_id, input, output, cache_read, cache_write, other, cost_nano, price, runs, unpriced, calls, took)
+		VALUES ('%s', 'p', 'm', 'run', 0, '2026-11-20 08:00:00', '2026-11-20 08:00:00', 'cto', 'k', 's', 'human', '', '', '', 1, 1, 0, 0, 0, %d, 'runtime', 1, 0, 1, 1)`, run, cost)
 }
 
 // write runs statements in a database, one after the other.
@@ -406,8 +406,8 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-const taskOfCost5 = `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, moved_at, created_at, updated_at, version, cost_nano)
-	VALUES ('t7', 7, 'x', '', 'todo', 'medium', 'task', '[]', '2026-11-20 08:00:00', '2026-11-20 08:00:00', '2026-11-20 08:00:00', 1, 5)`
+const taskOfCost5 = `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, criteria, checks, card, rest, moved_at, created_at, updated_at, version, cost_nano)
+	VALUES ('t7', 7, 'x', '', 'todo', 'medium', 'task', '[]', '[]', '[]', '{}', '{}', '2026-11-20 08:00:00', '2026-11-20 08:00:00', '2026-11-20 08:00:00', 1, 5)`
 
 // withoutTies runs a statement in an SQLite file with foreign keys disabled, as
 // another program might.

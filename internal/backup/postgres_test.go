@@ -144,7 +144,7 @@ func TestVerifyWithoutServer(t *testing.T) {
 func TestVerifyOnServer(t *testing.T) {
 	file := made(t, dbtest.URL(t, db.Postgres))
 	server := os.Getenv(dbtest.Env)
-	program(t, "pg_restore", `"$REAL" "$@" || exit; [ "$1" = --list ] || psql -qc "DELETE FROM migrations WHERE version_id = 103"`)
+	program(t, "pg_restore", `"$REAL" "$@" || exit; [ "$1" = --list ] || psql -qc "DELETE FROM migrations WHERE version_id = 203"`)
 	_, err := tool().VerifyFile(t.Context(), file, server)
 	refused(t, err, "rows of migrations", "do not use it")
 	c, err := pgx.Connect(t.Context(), server)

@@ -12,7 +12,7 @@ var files embed.FS
 
 // Base is the schema version of a new database before any later migration. Lower versions are
 // those of unreleased programs, or of a first start that was interrupted.
-const Base = 120
+const Base = 226
 
 // FS returns the migrations for db.Migrate.
 func FS() fs.FS { return files }

@@ -206,8 +206,8 @@ func (w *written) write(ctx context.Context, tx *db.Tx, i, tasks int) (err error
 	switch w.kind {
 	case OfTask:
 		w.id = fmt.Sprint("task-", i)
-		_, err = tx.Exec(ctx, `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, moved_at, created_at, updated_at, version)
-			VALUES (?, ?, ?, ?, 'todo', 'low', 'task', '[]', ?, ?, ?, 1)`, w.id, i+1, title, body, monday, monday, monday)
+		_, err = tx.Exec(ctx, `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, criteria, checks, card, rest, moved_at, created_at, updated_at, version)
+			VALUES (?, ?, ?, ?, 'todo', 'low', 'task', '[]', '[]', '[]', '{}', '{}', ?, ?, ?, 1)`, w.id, i+1, title, body, monday, monday, monday)
 		if err == nil {
 			err = Add(ctx, tx, Text{TaskID: w.id, Archived: w.archived, Title: title, Body: body})
 		}

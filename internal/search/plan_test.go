@@ -15,8 +15,8 @@ func fill(t testing.TB, d *db.DB, n int) {
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
 		for i := range n {
 			id, title := fmt.Sprint("t", i), fmt.Sprint("common", i%50, " alone", i)
-			_, err := tx.Exec(t.Context(), `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, moved_at, created_at, updated_at, version)
-				VALUES (?, ?, ?, 'everywhere', 'todo', 'low', 'task', '[]', ?, ?, ?, 1)`, id, i+1, title, monday, monday, monday)
+			_, err := tx.Exec(t.Context(), `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, criteria, checks, card, rest, moved_at, created_at, updated_at, version)
+				VALUES (?, ?, ?, 'everywhere', 'todo', 'low', 'task', '[]', '[]', '[]', '{}', '{}', ?, ?, ?, 1)`, id, i+1, title, monday, monday, monday)
 			if err == nil {
 				err = Put(t.Context(), tx, Text{TaskID: id, Title: fmt.Sprint("TASK-", i+1, " ", title), Body: "everywhere " + strings.Repeat(title+" ", 10)})
 			}

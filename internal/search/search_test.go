@@ -29,8 +29,8 @@ func add(t testing.TB, d *db.DB, number int, title, body string) string {
 	t.Helper()
 	id := db.NewID()
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
-		_, err := tx.Exec(t.Context(), `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, moved_at, created_at, updated_at, version)
-			VALUES (?, ?, ?, ?, 'todo', 'low', 'task', '[]', ?, ?, ?, 1)`, id, number, title, body, monday, monday, monday)
+		_, err := tx.Exec(t.Context(), `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, criteria, checks, card, rest, moved_at, created_at, updated_at, version)
+			VALUES (?, ?, ?, ?, 'todo', 'low', 'task', '[]', '[]', '[]', '{}', '{}', ?, ?, ?, 1)`, id, number, title, body, monday, monday, monday)
 		if err != nil {
 			return err
 		}
@@ -193,68 +193,6 @@ func marked(q query, text string) (all bool) {
 		return false
 	})
 	return all
-}
-
-// Texts that an earlier version indexed are found in each form, the newest first, without a restart.
-func TestReindex(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s := &Service{DB: d}
-		old := map[string][]string{"cafe\u0301 du coin": {"cafe\u0301", "du", "coin"}, "日本の予算": {"日", "本", "の", "予", "算"}, "plain": {"kept"}}
-		for i := range 205 {
-			for title, words := range old {
-				if title == "plain" && i > 0 {
-					continue
-				}
-				n := 1000*len(words) + i
-				id := add(t, d, n, title, "")
-				err := d.Tx(t.Context(), func(tx *db.Tx) error {
-					var stored int64
-					if err := tx.QueryRow(t.Context(), `SELECT id FROM search_texts WHERE task_id = ?`, id).Scan(&stored); err != nil {
-						return err
-					}
-					all := []string{"atask"}
-					for _, w := range words {
-						all = append(all, "a"+w, "b"+w)
-					}
-					return replaceWords(t.Context(), tx, stored, all)
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		err := d.Tx(t.Context(), func(tx *db.Tx) error {
-			_, err := tx.Exec(t.Context(), `UPDATE search_state SET upto = (SELECT MAX(id) FROM search_texts)`)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := found4(t, s, "日本の"); got != "" {
-			t.Fatalf("the earlier words find %s", got)
-		}
-		addSession(t, d, 1, "日本の予算", "")
-		if err := s.Reindex(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for text, want := range map[string]int{"café": 100, "日本": 100, "本日": 0, "kept": 1, "plain": 0} {
-			if list, err := s.Find(t.Context(), text, Filter{Kinds: []Kind{OfTask}}, 100); err != nil || len(list) != want {
-				t.Errorf("%q finds %d tasks, want %d: %v", text, len(list), want, err)
-			}
-		}
-		if list, err := s.Find(t.Context(), "日本", Filter{Kinds: []Kind{OfSession}}, 100); err != nil || len(list) != 1 {
-			t.Errorf("%d sessions, %v", len(list), err)
-		}
-		d.Observe(func(query string, _ []any) {
-			if !strings.HasPrefix(query, "SELECT") {
-				t.Errorf("once done, it runs %s", query)
-			}
-		})
-		if err := s.Reindex(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	})
 }
 
 // Snippets contain whole characters and exact positions of the matches.

@@ -66,19 +66,7 @@ func putWords(ctx context.Context, tx *db.Tx, task string, comment *string, word
 	err := tx.QueryRow(ctx, `INSERT INTO search_texts (task_id, comment_id) VALUES (?, ?)`+
 		conflict(comment)+` DO UPDATE SET task_id = excluded.task_id RETURNING id`, task, comment).Scan(&id)
 	if err == nil {
-		_, err = tx.Exec(ctx, replaceIndexed, id, words)
-	}
-	return err
-}
-
-const replaceIndexed = `INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?, ?)`
-
-// replaceWords replaces the words of an indexed text.
-func replaceWords(ctx context.Context, tx *db.Tx, id int64, words []string) (err error) {
-	if tx.Engine() == db.Postgres {
-		_, err = tx.Exec(ctx, `UPDATE search_texts SET words = CAST(CAST(? AS TEXT) AS TSVECTOR) WHERE id = ?`, vector(words), id)
-	} else {
-		_, err = tx.Exec(ctx, replaceIndexed, id, strings.Join(words, " "))
+		_, err = tx.Exec(ctx, `INSERT OR REPLACE INTO search_index (rowid, words) VALUES (?, ?)`, id, words)
 	}
 	return err
 }
@@ -128,9 +116,6 @@ type row struct {
 	text string
 	key  *string // of a session
 }
-
-// tokens returns the terms of the text as stored in the index.
-func (r row) tokens() []string { return classOf(r.Kind, r.Archived).tokens(r.title(), r.text) }
 
 // title returns the title of the text in the index, which can differ from that in a Result.
 func (r row) title() string {

@@ -161,7 +161,7 @@ func itemOf(t task.Task) Item {
 	return Item{Key: t.Key, Title: t.Title, Status: string(t.Status), Priority: string(t.Priority)}
 }
 
-// fillNil replaces nil lists with empty lists. Older records of standups contain nil lists.
+// fillNil replaces nil lists with empty lists.
 func (e *Evidence) fillNil() {
 	for _, list := range []*[]Item{&e.Finished, &e.Moved, &e.Created, &e.Blocked} {
 		if *list == nil {

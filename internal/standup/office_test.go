@@ -147,9 +147,9 @@ func (o *office) put(t *testing.T, tasks ...boardTask) {
 			done = new(at(b.done))
 		}
 		exec(t, o.DB, `
-			INSERT INTO tasks (id, number, title, description, status, priority, type, tags, assignee_id,
+			INSERT INTO tasks (id, number, title, description, status, priority, type, tags, criteria, checks, card, rest, assignee_id,
 				blocked_reason, blocked_by, blocked_since, done_at, moved_at, created_at, updated_at, version)
-			VALUES (?, ?, ?, '', ?, 'high', 'task', '[]', ?, ?, ?, ?, ?, ?, ?, ?, 1)
+			VALUES (?, ?, ?, '', ?, 'high', 'task', '[]', '[]', '[]', '{}', '{}', ?, ?, ?, ?, ?, ?, ?, ?, 1)
 			ON CONFLICT (number) DO UPDATE SET status = excluded.status, assignee_id = excluded.assignee_id,
 				blocked_reason = excluded.blocked_reason, blocked_by = excluded.blocked_by, blocked_since = excluded.blocked_since,
 				done_at = excluded.done_at`,

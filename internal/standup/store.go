@@ -210,9 +210,6 @@ func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, err
 		if err := json.Unmarshal([]byte(evidence), &r.Evidence); err != nil {
 			return r, err
 		}
-		if r.Evidence != nil {
-			r.Evidence.fillNil()
-		}
 		if err := json.Unmarshal([]byte(omitted), &r.Omitted); err != nil {
 			return r, err
 		}

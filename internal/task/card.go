@@ -3,9 +3,7 @@ package task
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -83,48 +81,6 @@ func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
 	return nil
 }
 
-// BackfillCards is a periodic job that writes the missing cards of tasks that
-// an older version of Wardroom created.
-func (s *Service) BackfillCards(ctx context.Context) error {
-	const batch = 50 // keeps transactions short for other writers
-	for {
-		rows, err := s.DB.Query(ctx, `SELECT id FROM tasks INDEXED BY tasks_without_card WHERE card IS NULL ORDER BY number LIMIT ?`, batch)
-		ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
-		if err == nil && len(ids) > 0 {
-			err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-				for _, id := range ids {
-					if err := backfillCard(ctx, tx, id); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-		if err != nil {
-			return fmt.Errorf("write cards: %w", err)
-		}
-		if len(ids) == 0 {
-			return nil
-		}
-	}
-}
-
-// backfillCard writes a task's missing card.
-func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
-	t, err := find(ctx, tx, id)
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	c, err := t.card()
-	if err == nil {
-		_, err = tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ?`, c.board, c.rest, id)
-	}
-	return err
-}
-
 // cardRow is a row of a list of cards.
 type cardRow struct {
 	number int64
@@ -139,19 +95,7 @@ type cardRow struct {
 }
 
 // current returns the row's card without an expired claim.
-func (d *cardRow) current(ctx context.Context, q db.Queryer, now time.Time, slim bool) (_ Card, err error) {
-	if d.card.board == "" { // not written yet; see BackfillCards
-		t, err := find(ctx, q, keyOf(d.number))
-		if err != nil {
-			return Card{}, err
-		}
-		if d.card, err = t.card(); slim {
-			d.card.rest = ""
-		}
-		if err != nil {
-			return Card{}, err
-		}
-	}
+func (d *cardRow) current(now time.Time) (Card, error) {
 	if d.until == nil || clock.Holds(d.until.Time, now, longestLease) {
 		return d.card, nil
 	}
@@ -221,17 +165,14 @@ func cardList(name string, slim bool) list.List[cardRow] {
 	}
 	l.Sorts = map[string]list.Sort[cardRow]{name: s}
 	l.Scan = func(row db.Row) (d cardRow, err error) {
-		var board, rest sql.NullString
-		to := []any{&d.number, &d.until, &board}
+		to := []any{&d.number, &d.until, &d.card.board}
 		if !slim {
-			to = append(to, &rest)
+			to = append(to, &d.card.rest)
 		}
 		if o.column != `number` {
 			to = append(to, o.at(&d))
 		}
-		err = row.Scan(to...)
-		d.card.board, d.card.rest = board.String, rest.String
-		return d, err
+		return d, row.Scan(to...)
 	}
 	return l
 }
@@ -239,19 +180,16 @@ func cardList(name string, slim bool) list.List[cardRow] {
 // Card returns a task as JSON, together with the task's version.
 func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, err error) {
 	where, arg := byName(ref)
-	q := s.DB.Brief()
-	var board, rest sql.NullString
 	var d cardRow
-	err = q.QueryRow(ctx, `SELECT number, version, claim_until, card, rest FROM tasks WHERE `+where, arg).
-		Scan(&d.number, &version, &d.until, &board, &rest)
+	err = s.DB.Brief().QueryRow(ctx, `SELECT number, version, claim_until, card, rest FROM tasks WHERE `+where, arg).
+		Scan(&d.number, &version, &d.until, &d.card.board, &d.card.rest)
 	if db.IsNotFound(err) {
 		return Card{}, 0, errNoTask()
 	}
 	if err != nil {
 		return Card{}, 0, err
 	}
-	d.card.board, d.card.rest = board.String, rest.String
-	c, err = d.current(ctx, q, s.Now(), false)
+	c, err = d.current(s.Now())
 	return c, version, err
 }
 
@@ -272,7 +210,7 @@ func (s *Service) CardsByID(ctx context.Context, q db.Queryer, ids []string) (ma
 		return nil, fmt.Errorf("read the changed tasks: %w", err)
 	}
 	for _, d := range found {
-		c, err := d.current(ctx, q, now, false)
+		c, err := d.current(now)
 		if err != nil {
 			return nil, err
 		}
@@ -298,7 +236,7 @@ func (s *Service) Cards(ctx context.Context, f Filter, want page.Want, slim bool
 		now := s.Now()
 		part = page.Part[Card]{Rows: make([]Card, len(stored.Rows)), Next: stored.Next, Total: stored.Total}
 		for i := range stored.Rows {
-			if part.Rows[i], err = stored.Rows[i].current(ctx, q, now, slim); err != nil {
+			if part.Rows[i], err = stored.Rows[i].current(now); err != nil {
 				return err
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -309,54 +308,6 @@ func TestCardAsJSON(t *testing.T) {
 			t.Fatalf("slim it is\n%s\nwhole\n%s", text, want.Bytes())
 		}
 	}
-}
-
-// Lists return the same result before and after the missing cards of old tasks
-// are written.
-func TestDrawCards(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s := newService(d)
-		ctx := asService(t)
-		for i := range 120 {
-			makeTask(t, s, fmt.Sprint("Order paper ", i))
-		}
-		read := func() (texts []string) {
-			t.Helper()
-			for _, slim := range []bool{false, true} {
-				part, err := s.Cards(ctx, Filter{}, page.Want{}, slim)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, c := range part.Rows {
-					texts = append(texts, string(c.AppendJSON(nil)))
-				}
-			}
-			one, version, err := s.Card(ctx, "TASK-3")
-			return append(texts, fmt.Sprint(string(one.AppendJSON(nil)), version, err))
-		}
-		before := read()
-		err := d.Tx(ctx, func(tx *db.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE tasks SET card = NULL, rest = NULL WHERE number > 5`)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if after := read(); !slices.Equal(before, after) {
-			t.Errorf("without cards\n%s\nwith them\n%s", after, before)
-		}
-		if err := s.BackfillCards(ctx); err != nil {
-			t.Fatal(err)
-		}
-		var left int
-		if err := d.QueryRow(ctx, `SELECT COUNT(*) FROM tasks WHERE card IS NULL`).Scan(&left); err != nil || left > 0 {
-			t.Errorf("%d still have no card: %v", left, err)
-		}
-		if after := read(); !slices.Equal(before, after) {
-			t.Errorf("rebuilt card\n%s\nbefore\n%s", after, before)
-		}
-	})
 }
 
 // The card shows changes of the dispatch and the cost, which keep the version.

@@ -2,10 +2,8 @@ package task
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"wardroom/internal/platform/db"
@@ -76,8 +74,7 @@ func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	return last, upto, err
 }
 
-// IndexTexts is a periodic job that indexes the n-grams of new tasks, and of all tasks after an upgrade
-// from a version that stored texts and tags in another form. It writes nothing if there are no such tasks.
+// IndexTexts is a periodic job that indexes the n-grams of new tasks. It writes nothing if there are none.
 func (s *Service) IndexTexts(ctx context.Context) error {
 	const batch = 200 // keeps transactions short for other writers
 	for {
@@ -100,13 +97,9 @@ func indexTexts(ctx context.Context, tx *db.Tx, batch int64) error {
 		return err
 	}
 	last = min(last, upto+batch)
-	type stored struct {
-		Task
-		search, tags string
-	}
-	rows, err := tx.Query(ctx, `SELECT number, title, search, tags FROM tasks WHERE number > ? AND number <= ?`, upto, last)
-	tasks, err := db.All(rows, err, func(row db.Row) (t stored, err error) {
-		err = row.Scan(&t.number, &t.Title, &t.search, &t.tags)
+	rows, err := tx.Query(ctx, `SELECT number, title FROM tasks WHERE number > ? AND number <= ?`, upto, last)
+	tasks, err := db.All(rows, err, func(row db.Row) (t Task, err error) {
+		err = row.Scan(&t.number, &t.Title)
 		t.Key = keyOf(t.number)
 		return t, err
 	})
@@ -114,16 +107,7 @@ func indexTexts(ctx context.Context, tx *db.Tx, batch int64) error {
 		return err
 	}
 	for _, t := range tasks {
-		err := putGrams(ctx, tx, t.Task)
-		if err == nil && t.search != t.searched() {
-			_, err = tx.Exec(ctx, `UPDATE tasks SET search = ? WHERE number = ?`, t.searched(), t.number)
-		}
-		if err == nil && strings.ContainsFunc(t.tags, func(r rune) bool { return r > unicode.MaxASCII }) {
-			if err = json.Unmarshal([]byte(t.tags), &t.Tags); err == nil {
-				err = writeTags(ctx, tx, t.Task)
-			}
-		}
-		if err != nil {
+		if err := putGrams(ctx, tx, t); err != nil {
 			return err
 		}
 	}

@@ -381,7 +381,7 @@ func fill(b *testing.B, d *db.DB, n int) {
 				WITH RECURSIVE i(n) AS (SELECT CAST(? AS BIGINT) UNION ALL SELECT n + 1 FROM i WHERE n + 1 < ?)
 				INSERT INTO usage_ledger (`+ledgerColumns+`)
 				SELECT 'run-' || n, 'p', 'model-' || (n % 4), 'run', ? + n * ?, NULL, ?, ?, 'agent-' || (n % 8), 'agent:x:session-' || (n / 20), 't-' || (n / 20),
-					'human', '', '', '', 1000, 100, 10, 5, 0, 28314000, 'runtime', NULL, 1, 0 FROM i`,
+					'human', '', '', '', 1000, 100, 10, 5, 0, 28314000, 'runtime', NULL, 1, 0, 1, 1 FROM i`,
 				from, min(from+atOnce, n), begin, step, clock.At(noon), clock.At(noon))
 			return err
 		})

@@ -146,9 +146,9 @@ func (b *bound) prepare(ctx context.Context, read *sql.DB, numbered bool) (err e
 	}
 	b.one = prepare(read, `SELECT `+rowColumns+` FROM tasks WHERE number = ?`)
 	b.number = prepare(b.write, `UPDATE task_counter SET last = last + 1 RETURNING last`)
-	b.insert = prepare(b.write, `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, depends_on, waiting_on,
+	b.insert = prepare(b.write, `INSERT INTO tasks (id, number, title, description, status, priority, type, tags, criteria, checks, card, rest, depends_on, waiting_on,
 		claim_seq, moved_at, created_at, updated_at, position, version, search, priority_rank, due_rank, urgency)
-		VALUES (?, ?, ?, ?, 'todo', 'medium', 'task', '[]', '', 0, 0, ?, ?, ?, ?, 1, ?, 1, 253402300800000000, 2353402300800000000)`)
+		VALUES (?, ?, ?, ?, 'todo', 'medium', 'task', '[]', '[]', '[]', '{}', '{}', '', 0, 0, ?, ?, ?, ?, 1, ?, 1, 253402300800000000, 2353402300800000000)`)
 	return err
 }
 

@@ -44,7 +44,7 @@ type Schema struct {
 // version than the first file, Migrate returns ErrUnreleased and changes nothing.
 //
 // A file applies to both engines unless its name limits it to one: SQLite ignores
-// "0120_search.postgres.sql". On SQLite, the caller must own the database file (see
+// "0222_search.postgres.sql". On SQLite, the caller must own the database file (see
 // Own), because goose does not lock it. On PostgreSQL, writers wait until the
 // migrations are applied. Older versions of the program can no longer write after
 // that.

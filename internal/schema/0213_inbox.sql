@@ -6,12 +6,15 @@ CREATE TABLE inbox_items (
 	cause         TEXT NOT NULL, -- a repeated cause increments count instead of adding an item
 	kind          TEXT NOT NULL,
 	severity      TEXT NOT NULL,
-	urgency       BIGINT NOT NULL, -- rank of the severity; 0 is the most urgent
+	urgency       BIGINT NOT NULL, -- rank in the list: -1 for a run that repeats itself, else that of the severity, from 0
 	title         TEXT NOT NULL,
 	detail        TEXT NOT NULL, -- Markdown
 	subject_kind  TEXT NOT NULL, -- of what the item is about, like the next two; empty if nothing in particular
 	subject_id    TEXT NOT NULL,
 	subject_name  TEXT NOT NULL,
+	session_key   TEXT, -- of the run that the item is about, like the next one; null if none is known
+	run_id        TEXT,
+	effect        TEXT, -- what Wardroom did about the cause: stopped or held; null if nothing
 	count         BIGINT NOT NULL,
 	first_at      TIMESTAMP NOT NULL,
 	last_at       TIMESTAMP NOT NULL,

@@ -1,10 +1,5 @@
 -- +goose Up
 
--- What must be true when a task is done, and the commands that check it: JSON arrays, as in the API. Owned by task.
-ALTER TABLE tasks ADD COLUMN criteria TEXT NOT NULL DEFAULT '[]';
-ALTER TABLE tasks ADD COLUMN checks TEXT NOT NULL DEFAULT '[]';
-UPDATE tasks SET card = NULL, rest = NULL; -- a timer writes them again, with the new fields
-
 -- What the runtime recorded of the work behind each report of an agent that a task is done. Owned by receipt.
 CREATE TABLE receipts (
 	id          TEXT PRIMARY KEY,
@@ -26,6 +21,3 @@ CREATE TABLE receipts (
 CREATE INDEX receipts_of_task ON receipts (task_id, reported_at);
 CREATE INDEX receipts_of_agent ON receipts (agent_id, verdict);
 CREATE INDEX receipts_pending ON receipts (reported_at) WHERE pending;
-
--- The runs of a task, for its receipts. Owned by usage.
-CREATE INDEX usage_ledger_of_task ON usage_ledger (task_key, agent_id) WHERE task_key <> '';

@@ -28,12 +28,15 @@ CREATE TABLE usage_ledger (
 	price_table BIGINT, -- version in usage_prices that the estimate used
 	runs        BIGINT NOT NULL, -- 1 for a run and an answered one, 0 for the other kinds
 	unpriced    BIGINT NOT NULL, -- 1 without a price, negative for a row that adds missing prices
+	calls       BIGINT NOT NULL, -- model calls
+	took        BIGINT NOT NULL, -- milliseconds; those of a run's models add up to the time of the run
 	PRIMARY KEY (run_id, provider, model)
 );
 CREATE INDEX usage_ledger_by_time ON usage_ledger (at);
 CREATE INDEX usage_ledger_of_agent ON usage_ledger (agent_id, at);
 CREATE INDEX usage_ledger_of_transcript ON usage_ledger (session_id, at);
 CREATE INDEX usage_ledger_unpriced ON usage_ledger (at) WHERE unpriced > 0;
+CREATE INDEX usage_ledger_of_task ON usage_ledger (task_key, agent_id) WHERE task_key <> '';
 
 -- How far Wardroom has read each of the runtime's transcripts.
 CREATE TABLE usage_transcripts (
@@ -98,6 +101,8 @@ CREATE TABLE usage_going (
 	other       BIGINT NOT NULL,
 	cost_nano   BIGINT,
 	price       TEXT NOT NULL,
+	calls       BIGINT NOT NULL,
+	took        BIGINT NOT NULL, -- until it was read
 	PRIMARY KEY (run_id, provider, model)
 );
 CREATE INDEX usage_going_of_transcript ON usage_going (session_id);

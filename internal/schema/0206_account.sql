@@ -42,14 +42,28 @@ CREATE TABLE setup_tokens (
 
 -- API keys of agents.
 CREATE TABLE api_keys (
-	id           TEXT PRIMARY KEY,
-	user_id      TEXT NOT NULL REFERENCES users (id),
-	name         TEXT NOT NULL,
-	digest       TEXT NOT NULL UNIQUE, -- hash of the key, so that readers of this table cannot use it
-	hint         TEXT NOT NULL,        -- first and last characters of the key
-	created_at   TIMESTAMP NOT NULL,
-	expires_at   TIMESTAMP, -- null: never
-	last_used_at TIMESTAMP, -- written at most once a minute
-	revoked_at   TIMESTAMP
+	id            TEXT PRIMARY KEY,
+	user_id       TEXT NOT NULL REFERENCES users (id),
+	name          TEXT NOT NULL,
+	digest        TEXT NOT NULL UNIQUE, -- hash of the key, so that readers of this table cannot use it
+	hint          TEXT NOT NULL,        -- first and last characters of the key
+	created_at    TIMESTAMP NOT NULL,
+	expires_at    TIMESTAMP, -- null: never
+	last_used_at  TIMESTAMP, -- written at most once a minute
+	revoked_at    TIMESTAMP,
+	tools_used_at TIMESTAMP -- when it last called the tools for agents; written at most once a minute, except by whoami
 );
 CREATE INDEX api_keys_of_user ON api_keys (user_id, created_at, id);
+
+-- Browsers and programs that are signed in with a password or a link: one row for each token that works.
+-- Signing out deletes the row.
+CREATE TABLE sign_ins (
+	id           TEXT PRIMARY KEY, -- the token's jti
+	user_id      TEXT NOT NULL REFERENCES users (id),
+	user_agent   TEXT NOT NULL,
+	created_at   TIMESTAMP NOT NULL,
+	last_used_at TIMESTAMP NOT NULL, -- written at most once an hour
+	expires_at   TIMESTAMP NOT NULL
+);
+CREATE INDEX sign_ins_of_user ON sign_ins (user_id, created_at, id);
+CREATE INDEX sign_ins_by_end ON sign_ins (expires_at);

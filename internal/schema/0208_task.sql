@@ -57,8 +57,10 @@ CREATE TABLE tasks (
 	cost_nano      BIGINT, -- cost of the task's runs in the usage ledger, in nano-dollars; null if unknown
 	tokens         TEXT, -- JSON, as in the API; null if no run is known
 	unpriced       BIGINT NOT NULL DEFAULT 0, -- number of its runs without a price
-	card           TEXT, -- JSON of the fields that the board shows, written with each change; null until the first
-	rest           TEXT, -- JSON of the other fields
+	criteria       TEXT NOT NULL, -- JSON array, as in the API: what must be true when the task is done
+	checks         TEXT NOT NULL, -- JSON array, as in the API: commands that check it
+	card           TEXT NOT NULL, -- JSON of the fields that the board shows, written with each change
+	rest           TEXT NOT NULL, -- JSON of the other fields
 	created_at     TIMESTAMP NOT NULL,
 	updated_at     TIMESTAMP NOT NULL,
 	version        BIGINT NOT NULL
@@ -78,7 +80,7 @@ CREATE INDEX tasks_of_status_by_position ON tasks (status, position, number) WHE
 CREATE INDEX tasks_of_assignee ON tasks (assignee_id, number) WHERE archived_at IS NULL;
 CREATE INDEX tasks_of_assignee_by_update ON tasks (assignee_id, updated_at, number) WHERE archived_at IS NULL;
 CREATE INDEX tasks_of_assignee_by_status ON tasks (assignee_id, status, number) WHERE archived_at IS NULL;
-CREATE INDEX tasks_in_progress_of ON tasks (assignee_id, updated_at, number) WHERE status = 'in_progress' AND archived_at IS NULL;
+CREATE INDEX tasks_open_of_assignee ON tasks (assignee_id, status, updated_at, number) WHERE archived_at IS NULL AND status <> 'done';
 CREATE INDEX tasks_of_reporter ON tasks (reporter_id, number) WHERE archived_at IS NULL;
 CREATE INDEX tasks_of_type ON tasks (type, number) WHERE archived_at IS NULL;
 CREATE INDEX tasks_of_project ON tasks (project_id, number) WHERE archived_at IS NULL;
@@ -98,7 +100,6 @@ CREATE INDEX tasks_claimed ON tasks (claim_until) WHERE claim_until IS NOT NULL;
 CREATE INDEX tasks_of_holder ON tasks (claim_by) WHERE claim_by IS NOT NULL;
 CREATE INDEX tasks_finished_by ON tasks (assignee_id, done_at) WHERE done_at IS NOT NULL;
 CREATE INDEX tasks_to_archive ON tasks (archive_from) WHERE archive_from IS NOT NULL AND archived_at IS NULL;
-CREATE INDEX tasks_without_card ON tasks (number) WHERE card IS NULL;
 
 CREATE TABLE task_counter (
 	one  INTEGER PRIMARY KEY CHECK (one = 1),

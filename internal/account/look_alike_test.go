@@ -82,64 +82,6 @@ func TestNameOfAnAgent(t *testing.T) {
 	})
 }
 
-// Accounts of an earlier version are found by each form of their email and name. Where two collide, the
-// service starts, both people can log in as before, and the log names both.
-func TestRefold(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s := newService(d)
-		cafe, decomposed := "café@example.com", norm.NFD.String("café@example.com")
-		stored := func(n int, email, name string) string {
-			u := makeUser(t, s, fmt.Sprint("u", n), actor.User)
-			err := d.Tx(t.Context(), func(tx *db.Tx) error {
-				_, err := tx.Exec(t.Context(), `UPDATE users SET email = ?, email_key = ?, name = ?, name_key = ? WHERE id = ?`, email, strings.ToLower(email), name, strings.ToLower(name), u.ID)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return u.ID
-		}
-		first, second := stored(1, decomposed, "Ada  Lovelace"), stored(2, cafe, "ADA LOVELACE")
-		alone := stored(3, norm.NFD.String("rené@example.com"), "Ｒené")
-		for range 2 {
-			wantCounts(t, race(4, func(int) error { // replicas that start at the same time
-				_, warnings, err := s.Bootstrap(t.Context(), "", "")
-				if err == nil && (len(warnings) != 1 || !strings.Contains(warnings[0], first) || !strings.Contains(warnings[0], second)) {
-					err = fmt.Errorf("%q", warnings)
-				}
-				return err
-			}), map[string]int{"won": 4})
-			for email, id := range map[string]string{decomposed: first, cafe: second, strings.ToUpper(cafe): second, "rené@example.com": alone, norm.NFD.String("René@example.com"): alone} {
-				if in, err := s.Login(t.Context(), email, goodPassword, netip.MustParseAddr("192.0.2.7")); err != nil || in.User.ID != id {
-					t.Errorf("%+q logs in %s, want %s: %v", email, in.User.ID, id, err)
-				}
-			}
-		}
-		// The account with the old form can be changed like any other.
-		for _, c := range []Change{{Name: new("Ada L.")}, {Password: new("another good password")}, {Active: new(false)}, {Active: new(true), Password: new(goodPassword)}} {
-			if _, err := s.Change(system(t), first, c, nil); err != nil {
-				t.Errorf("%+v: %v", c, err)
-			}
-		}
-		if in, err := s.Login(t.Context(), decomposed, goodPassword, netip.MustParseAddr("192.0.2.7")); err != nil || in.User.ID != first {
-			t.Errorf("after a change, %s logs in: %v", in.User.ID, err)
-		}
-		eve := makeUser(t, s, "eve", actor.User)
-		for _, name := range []string{"ada lovelace", "René"} {
-			if _, err := s.Change(system(t), eve.ID, Change{Name: &name}, nil); !errors.Is(err, ErrNameTaken) {
-				t.Errorf("%q is given again: %v", name, err)
-			}
-		}
-		if _, err := s.Change(system(t), first, Change{Email: new("ada@example.com")}, nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, warnings, err := s.Bootstrap(t.Context(), "", ""); err != nil || len(warnings) > 0 {
-			t.Errorf("after the change of one: %q, %v", warnings, err)
-		}
-	})
-}
-
 // A password is right in each form in which a keyboard sends it, also one that an earlier version stored.
 func TestPasswordForms(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,3 @@ CREATE TABLE agent_holds (
 	released_at    TIMESTAMP
 );
 CREATE UNIQUE INDEX agent_holds_in_force ON agent_holds (agent_id) WHERE released_at IS NULL;
-
--- Whether a person has allowed holds to change the runtime's configuration. Owned by settings.
-ALTER TABLE settings ADD COLUMN holds_in_runtime BOOLEAN NOT NULL DEFAULT FALSE;

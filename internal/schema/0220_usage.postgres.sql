@@ -18,5 +18,7 @@ CREATE TABLE usage_rollup (
 	other       BIGINT NOT NULL,
 	cost        BIGINT NOT NULL, -- nano-dollars
 	estimated   BIGINT NOT NULL, -- the estimated part of cost
+	calls       BIGINT NOT NULL, -- model calls
+	took        BIGINT NOT NULL, -- milliseconds
 	PRIMARY KEY (dimension, span, start, name)
-) WITHOUT ROWID;
+);

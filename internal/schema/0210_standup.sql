@@ -30,6 +30,7 @@ CREATE TABLE standups (
 	blockers         TEXT NOT NULL, -- JSON array, as in the API, like the next two
 	action_items     TEXT NOT NULL,
 	escalations      TEXT NOT NULL,
+	decisions        TEXT NOT NULL DEFAULT '[]', -- what people decided since the team's last standup: JSON array, as in the API
 	summary          TEXT,
 	digest           TEXT,
 	error_code       TEXT,
@@ -49,24 +50,24 @@ CREATE INDEX standups_of_day ON standups (date, team);
 CREATE INDEX standups_of_status ON standups (status, date, team);
 
 CREATE TABLE standup_reports (
-	standup_id  TEXT NOT NULL REFERENCES standups (id) ON DELETE CASCADE,
-	agent_id    TEXT NOT NULL,
-	place       INTEGER NOT NULL, -- position in the order in which the agents are asked
-	name        TEXT NOT NULL,
-	status      TEXT NOT NULL CHECK (status IN ('pending', 'asked', 'answered', 'timed_out', 'failed', 'missing')),
-	yesterday   TEXT,
-	today       TEXT,
-	blockers    TEXT,
-	text        TEXT,
-	other       TEXT,
-	evidence    TEXT NOT NULL, -- JSON
-	claims      TEXT NOT NULL, -- JSON: statements in the report that the board contradicts
-	omitted     TEXT NOT NULL DEFAULT '[]', -- JSON: finished work that the report does not mention
-	asked_at    TIMESTAMP,
-	answered_at TIMESTAMP,
-	filed_at    TIMESTAMP, -- when the report was submitted by hand; null if the agent was asked for it
-	filed_by    TEXT, -- name of the submitter
-	cost_nano   BIGINT, -- in nano-dollars; null if unknown
+	standup_id   TEXT NOT NULL REFERENCES standups (id) ON DELETE CASCADE,
+	agent_id     TEXT NOT NULL,
+	place        INTEGER NOT NULL, -- position in the order in which the agents are asked
+	name         TEXT NOT NULL,
+	status       TEXT NOT NULL CHECK (status IN ('pending', 'asked', 'answered', 'timed_out', 'failed', 'missing')),
+	yesterday    TEXT,
+	today        TEXT,
+	blockers     TEXT,
+	text         TEXT,
+	other        TEXT,
+	evidence     TEXT NOT NULL, -- JSON
+	claims       TEXT NOT NULL, -- JSON: statements in the report that the board contradicts
+	omitted      TEXT NOT NULL DEFAULT '[]', -- JSON: finished work that the report does not mention
+	asked_at     TIMESTAMP,
+	answered_at  TIMESTAMP,
+	submitted_at TIMESTAMP, -- when the report was submitted by hand; null if the agent was asked for it
+	submitted_by TEXT, -- name of the submitter
+	cost_nano    BIGINT, -- in nano-dollars; null if unknown
 	PRIMARY KEY (standup_id, agent_id)
 );
 CREATE INDEX standup_reports_of_agent ON standup_reports (agent_id, answered_at) WHERE status = 'answered';
@@ -127,6 +128,8 @@ CREATE TABLE standup_blockers (
 	escalated_on TEXT,          -- day on which the item was raised
 	ended_at     TIMESTAMP,
 	ended_why    TEXT,
+	decided_by   TEXT,          -- the person who decided to end it, like the next one; null unless ended_why is decided
+	decision     TEXT,
 	ended_in     TEXT,          -- ID of the standup that ended it, if one did
 	standup_id   TEXT NOT NULL, -- last standup in which it was reported, which may have been deleted
 	created_at   TIMESTAMP NOT NULL,
@@ -151,15 +154,11 @@ CREATE TABLE standup_effects (
 );
 CREATE INDEX standup_effects_of_team ON standup_effects (team, kind, date);
 
--- The runtime's jobs that start standups when Wardroom last read them. With them, Wardroom notices a standup that did
--- not start even while the runtime is offline.
+-- Which job of the runtime starts a team's standups. The jobs are in schedule_jobs.
 CREATE TABLE standup_schedules (
 	team        TEXT PRIMARY KEY,
-	job         TEXT NOT NULL, -- JSON, as in the API
-	present     BOOLEAN NOT NULL, -- whether the runtime still has it
+	job_id      TEXT NOT NULL,
 	service_url TEXT NOT NULL, -- the address of Wardroom that the job gives to the agent
 	checked_to  TIMESTAMP NOT NULL, -- due times up to this one have been checked
-	checked_day TEXT NOT NULL, -- day of the last due time that was checked; empty before the first
-	seen_at     TIMESTAMP NOT NULL,
-	version     BIGINT NOT NULL
+	checked_day TEXT NOT NULL -- day of the last due time that was checked; empty before the first
 );

@@ -9,7 +9,9 @@ CREATE TABLE schedule_jobs (
 	next_due     TIMESTAMP, -- first due time that is not in schedule_slots; null if no run is expected
 	last_due     TIMESTAMP, -- last due time that is
 	alarmed      BOOLEAN NOT NULL, -- it may have an inbox item
-	changed_at   TIMESTAMP NOT NULL -- last write of this row; a list that was read earlier is out of date
+	changed_at   TIMESTAMP NOT NULL, -- last write of this row; a list that was read earlier is out of date
+	task         TEXT, -- JSON, as in the API: the task that each run makes; null for none
+	task_after   TIMESTAMP -- start of the last run whose task was made; earlier runs make none
 );
 CREATE INDEX schedule_jobs_due ON schedule_jobs (next_due) WHERE next_due IS NOT NULL;
 
@@ -54,5 +56,9 @@ CREATE INDEX schedule_slots_failed ON schedule_slots (agent_id, due_at) WHERE st
 CREATE TABLE schedule_reading (
 	one        INTEGER PRIMARY KEY CHECK (one = 1),
 	known_from TIMESTAMP NOT NULL,
-	known_to   TIMESTAMP NOT NULL
+	known_to   TIMESTAMP NOT NULL,
+	boot_id    TEXT NOT NULL DEFAULT '', -- the gateway's process at the last read
+	away_from  TIMESTAMP, -- the last time without a connection, which explains runs that did not start
+	away_to    TIMESTAMP,
+	restarted  BOOLEAN NOT NULL DEFAULT FALSE -- the gateway was restarted during that time
 );

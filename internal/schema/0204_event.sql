@@ -32,6 +32,7 @@ CREATE INDEX events_passing ON events ((CASE WHEN class = 'activity' AND subject
 CREATE TABLE event_counter (
 	one    INTEGER PRIMARY KEY CHECK (one = 1),
 	last   BIGINT NOT NULL,
-	purged BIGINT NOT NULL DEFAULT 0 -- highest ID that retention has deleted; a client cannot resume before it
+	purged BIGINT NOT NULL DEFAULT 0, -- highest ID that retention has deleted; a client cannot resume before it
+	tasks  TEXT NOT NULL DEFAULT '' -- new after each event that can change a list of tasks
 );
 INSERT INTO event_counter (one, last) VALUES (1, 0);
