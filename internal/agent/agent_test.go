@@ -153,10 +153,6 @@ func (r *team) Connection() (any, error) {
 
 func (r *team) SubscribeSessions(context.Context) error { return nil }
 
-func (r *team) Usage(context.Context) (gateway.SessionUsage, error) {
-	return gateway.SessionUsage{Fresh: true}, nil
-}
-
 func (r *team) ListSessions(context.Context, int) (gateway.Sessions, error) {
 	return gateway.Sessions{Rows: []gateway.Session{{Key: "agent:cto:main", AgentID: "cto", Active: true}}}, r.seen
 }

@@ -160,7 +160,14 @@ func TestDemoOverlappingRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			costs := map[string]*money.Nano{"the runtime": new(money.Nano(used.Totals[session].CostNanoUSD))}
+			costs := map[string]*money.Nano{"the runtime": new(money.Nano)}
+			for _, of := range used.Transcripts {
+				for _, m := range of.Models {
+					if of.SessionKey == session {
+						*costs["the runtime"] += money.Nano(m.CostNanoUSD)
+					}
+				}
+			}
 			for _, g := range v.usage("group=session").Groups {
 				if g.Key != nil && *g.Key == session {
 					costs["Spend"] = g.CostUSD

@@ -394,7 +394,9 @@ func (s *service) alike(c caller, after string) {
 			return false
 		}
 		for _, r := range decode[[]session.Session](a) {
-			got[r.Key] = fmt.Sprint(*r.Label, *r.Status, r.Active, *r.UpdatedAt, *r.LastMessage)
+			if r.Label != nil { // none before the service has seen the first
+				got[r.Key] = fmt.Sprint(*r.Label, *r.Status, r.Active, *r.UpdatedAt, *r.LastMessage)
+			}
 		}
 		diff = cmp.Diff(want, got)
 		return diff == ""

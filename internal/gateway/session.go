@@ -62,7 +62,7 @@ type Totals struct {
 	Pricing     Pricing
 }
 
-// SessionUsage contains each session's usage, by session key.
+// SessionUsage contains the runtime's own totals of its sessions.
 type SessionUsage struct {
 	// Fresh means that all usage up to the time At is included. The gateway computes the
 	// numbers in the background. Until a computation is complete, it returns its previous
@@ -71,8 +71,7 @@ type SessionUsage struct {
 	// At is the time, by the gateway's clock, at which the gateway computed the usage, or zero
 	// if unknown. Later usage is not included. The gateway caches the result for 30 seconds.
 	// The first request after that still gets the cached result, however old it is.
-	At     clock.Time
-	Totals map[string]Totals
+	At clock.Time
 	// Transcripts contains the usage by transcript and model. It includes deleted
 	// sessions for as long as the gateway lists them.
 	Transcripts []TranscriptUsage
@@ -364,24 +363,18 @@ type usageList struct {
 func (c *Client) readUsage(out usageList) SessionUsage {
 	// A gateway without sessions sends no status.
 	fresh := out.Cache.Status == "fresh" || out.Cache.Status == "" && out.Sessions != nil && len(out.Sessions) == 0
-	u := SessionUsage{Fresh: fresh, At: out.At.Time(), Totals: map[string]Totals{}}
+	u := SessionUsage{Fresh: fresh, At: out.At.Time()}
 	for _, raw := range out.Sessions {
 		var row struct {
-			Key       wire.Word `json:"key"`
-			SessionID wire.Word `json:"sessionId"`
-			AgentID   wire.Word `json:"agentId"`
-			Usage     *struct {
-				usageRow
-				usageDetail
-			} `json:"usage"`
+			Key       wire.Word    `json:"key"`
+			SessionID wire.Word    `json:"sessionId"`
+			AgentID   wire.Word    `json:"agentId"`
+			Usage     *usageDetail `json:"usage"`
 		}
 		if json.Unmarshal(raw, &row) != nil || row.Usage == nil {
 			continue
 		}
-		if m, ok := row.Usage.totals(); ok {
-			u.Totals[string(row.Key)] = m.Totals
-		}
-		if t, ok := c.transcript(row.Key, row.SessionID, row.AgentID, row.Usage.usageDetail); ok {
+		if t, ok := c.transcript(row.Key, row.SessionID, row.AgentID, *row.Usage); ok {
 			if !u.At.IsZero() && t.LastAt.After(u.At.Add(time.Minute)) {
 				t.LastAt = clock.Time{}
 			}

@@ -15,7 +15,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// recordings contains recorded sessions of a gateway, without their breakdowns.
+// recordings contains recorded sessions of a gateway, with the breakdown of one session.
 type recordings struct {
 	List, Running, Subagent, Usage, Describe, Subscribe exchange
 
@@ -236,6 +236,17 @@ func TestSession(t *testing.T) {
 	}
 }
 
+// modelTotals returns the totals of the last model of each session, by its key.
+func modelTotals(u gateway.SessionUsage) map[string]gateway.Totals {
+	all := map[string]gateway.Totals{}
+	for _, used := range u.Transcripts {
+		for _, m := range used.Models {
+			all[used.SessionKey] = m.Totals
+		}
+	}
+	return all
+}
+
 // Amounts are exact, and missing counts or prices are not read as zero.
 func TestUsage(t *testing.T) {
 	t.Parallel()
@@ -260,8 +271,9 @@ func TestUsage(t *testing.T) {
 	t.Run("as recorded", func(t *testing.T) {
 		u := read(t, r.Usage.Response)
 		want := gateway.Totals{Input: 159302, Output: 712, CostNanoUSD: 488_586_000, Pricing: gateway.Priced} // sent as 0.48858600000000013
-		if got := u.Totals["agent:cto:main"]; !u.Fresh || len(u.Totals) != 8 || got != want {
-			t.Errorf("fresh %v, %d rows, %+v, want %+v", u.Fresh, len(u.Totals), got, want)
+		got := modelTotals(u)
+		if !u.Fresh || len(u.Transcripts) != 8 || got["agent:cto:main"] != want {
+			t.Errorf("fresh %v, %d transcripts, %+v, want %+v", u.Fresh, len(u.Transcripts), got["agent:cto:main"], want)
 		}
 		if at := u.At.UnixMilli(); at != 1795161806516 {
 			t.Errorf("counted at %d", at)
@@ -276,7 +288,7 @@ func TestUsage(t *testing.T) {
 		}
 		// The response of a gateway without sessions.
 		empty := with(t, with(t, r.Usage.Response, "payload.cacheStatus", nil), "payload.sessions", []any{})
-		if u := read(t, empty); !u.Fresh || len(u.Totals) != 0 {
+		if u := read(t, empty); !u.Fresh || len(u.Transcripts) != 0 {
 			t.Errorf("nothing to count: %+v", u)
 		}
 	})
@@ -312,7 +324,7 @@ func TestUsage(t *testing.T) {
 	})
 	t.Run("rows of all kinds", func(t *testing.T) {
 		usage := func(key string, members string) json.RawMessage {
-			return json.RawMessage(`{"key":"` + key + `","usage":{` + members + `}}`)
+			return json.RawMessage(`{"key":"` + key + `","sessionId":"t","usage":{"modelUsage":[{"totals":{` + members + `}}]}}`)
 		}
 		u := read(t, with(t, r.Usage.Response, "payload.sessions", []any{
 			7,
@@ -334,7 +346,7 @@ func TestUsage(t *testing.T) {
 			"none": {Input: 1, Output: 2}, "unsaid": {Input: 1, Output: 2}, "absurd": {Input: 1, Output: 2}, "too dear": {Input: 1, Output: 2},
 			"free": {Input: 1, Output: 2}, "nothing": {Pricing: gateway.Priced}, "negative": {Output: 1}, "text": {Input: 1, Output: 1},
 		}
-		if diff := cmp.Diff(want, u.Totals); diff != "" {
+		if diff := cmp.Diff(want, modelTotals(u)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

@@ -239,23 +239,17 @@ func keepsCost(t *testing.T, is *Usage, raw json.RawMessage) {
 	}
 }
 
-// keepsTotals checks that the cost of a session is kept, or marked as incomplete or unknown.
+// keepsTotals checks that the cost of each model in a session is kept, or marked as incomplete or unknown.
 func keepsTotals(t *testing.T, used SessionUsage, raw json.RawMessage) {
 	t.Helper()
-	var row struct {
-		Key   wire.Word
-		Usage struct {
-			Cost wire.Number `json:"totalCost"`
+	var row struct{ Usage usageDetail }
+	if json.Unmarshal(raw, &row) != nil || len(used.Transcripts) != 1 {
+		return
+	}
+	for i, is := range used.Transcripts[0].Models {
+		said := dollars(row.Usage.Models[i].Totals.TotalCost, wire.MostNanosAll)
+		if said > 0 && is.Pricing == Priced && is.CostNanoUSD != said {
+			t.Errorf("%s costs %d, unmarked", raw, is.CostNanoUSD)
 		}
-	}
-	if json.Unmarshal(raw, &row) != nil {
-		return
-	}
-	is, counted := used.Totals[string(row.Key)]
-	if !counted || len(used.Totals) > 1 {
-		return
-	}
-	if said := dollars(row.Usage.Cost, wire.MostNanosAll); said > 0 && is.Pricing == Priced && is.CostNanoUSD != said {
-		t.Errorf("%s costs %d, unmarked", raw, is.CostNanoUSD)
 	}
 }

@@ -13,9 +13,8 @@ const maxSkipped = 1000
 
 // List is a list of the runtime's sessions. It must not be modified.
 type List struct {
-	Rows   []gateway.Session
-	At     clock.Time            // when Rows were received; zero before the first list
-	Totals *gateway.SessionUsage // the last fresh totals; nil before the first ones
+	Rows []gateway.Session
+	At   clock.Time // when Rows were received; zero before the first list
 	// Skipped are the sessions of lists that were never taken, and that Rows no longer has.
 	Skipped []gateway.Session
 }
@@ -23,11 +22,10 @@ type List struct {
 // Sessions passes the latest list of the runtime's sessions from the reader that maintains it to
 // the readers that store it. The zero value is ready to use.
 type Sessions struct {
-	mu    sync.Mutex
-	list  List
-	taken bool
-	// woken at each new list, and at new totals
-	atList, atTotals []*Signal
+	mu     sync.Mutex
+	list   List
+	taken  bool
+	atList []*Signal // woken at each new list
 }
 
 // WakeAtList makes every new list wake w.
@@ -35,13 +33,6 @@ func (s *Sessions) WakeAtList(w *Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.atList = append(s.atList, w)
-}
-
-// WakeAtTotals makes every new set of totals wake w.
-func (s *Sessions) WakeAtTotals(w *Signal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.atTotals = append(s.atTotals, w)
 }
 
 // Put stores a new list. It keeps the slice, so the caller must not change it.
@@ -64,26 +55,19 @@ func (s *Sessions) Put(rows []gateway.Session, at clock.Time) {
 		s.list.Skipped = skipped
 	}
 	s.list.Rows, s.list.At, s.taken = rows, at, false
-	wakeAll(s.atList)
-}
-
-// PutTotals stores new totals.
-func (s *Sessions) PutTotals(totals *gateway.SessionUsage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list.Totals = totals
-	wakeAll(s.atTotals)
+	s.wake()
 }
 
 // Wake wakes the readers of the list, for example after their database was unavailable.
 func (s *Sessions) Wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	wakeAll(s.atList)
+	s.wake()
 }
 
-func wakeAll(signals []*Signal) {
-	for _, w := range signals {
+// wake wakes the readers of the list. The caller must hold the lock.
+func (s *Sessions) wake() {
+	for _, w := range s.atList {
 		w.Wake()
 	}
 }
@@ -113,11 +97,4 @@ func (s *Sessions) PutBack(skipped []gateway.Session) {
 	if s.list.Skipped == nil {
 		s.list.Skipped = skipped
 	}
-}
-
-// LedgerTotals holds a transcript's totals according to the usage ledger.
-type LedgerTotals struct {
-	gateway.Totals
-	Version int64 // the gateway.Session.Version up to which the ledger is complete
-	Copied  bool  // the transcript started as a copy, so the runtime counts more than the ledger
 }

@@ -2,7 +2,7 @@
 // slots: when each job was due and what happened. The runtime keeps no record of a run
 // that did not start. The ledger does, and Wardroom raises an inbox item for it.
 //
-// A reader (mirror_reader.go) mirrors the jobs and their runs into the database. Requests
+// A reader (reader.go) mirrors the jobs and their runs into the database. Requests
 // are answered from the database, even while the gateway is unreachable, so the gateway's
 // load does not depend on the number of clients. The slot ledger (slot_ledger.go) uses
 // only the mirror, so any replica can update it.

@@ -33,12 +33,9 @@ type runtime struct {
 	mu       sync.Mutex
 	conn     int // 0 while disconnected
 	rows     []gateway.Session
-	usage    gateway.SessionUsage
-	usageErr error
 	listErr  error
 	noEvents error         // result of SubscribeSessions
 	slow     time.Duration // duration of ListSessions
-	slowUse  time.Duration // duration of Usage
 	calls    map[string]int
 	events   chan link.Event
 	page     gateway.TurnPage
@@ -150,15 +147,6 @@ func (r *runtime) Session(_ context.Context, key string) (gateway.Session, bool,
 	return gateway.Session{Key: key}, strings.HasSuffix(key, "archived"), nil
 }
 
-func (r *runtime) Usage(ctx context.Context) (gateway.SessionUsage, error) {
-	r.mu.Lock()
-	r.called("usage")
-	u, err, slow := r.usage, r.usageErr, r.slowUse
-	r.mu.Unlock()
-	mirror.Sleep(ctx, slow)
-	return u, errors.Join(err, ctx.Err())
-}
-
 func (r *runtime) Turns(ctx context.Context, _ string, _ int, _ int64) (gateway.TurnPage, error) {
 	r.mu.Lock()
 	r.called("turns")
@@ -182,14 +170,6 @@ var began = clock.At(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // the start o
 func sessionAt(key string, seconds int) gateway.Session {
 	at := clock.At(began.Add(time.Duration(seconds) * time.Second))
 	return gateway.Session{Key: "agent:cto:" + key, ID: "t", AgentID: "cto", Status: "done", UpdatedAt: at, StartedAt: began, EndedAt: at}
-}
-
-func priced(nanos int64, keys ...string) gateway.SessionUsage {
-	u := gateway.SessionUsage{Fresh: true, Totals: map[string]gateway.Totals{}}
-	for _, k := range keys {
-		u.Totals["agent:cto:"+k] = gateway.Totals{Input: 7, CostNanoUSD: nanos, Pricing: gateway.Priced}
-	}
-	return u
 }
 
 // follow runs a service with the events of its runtime until ctx ends.
@@ -256,7 +236,7 @@ func newMirror(r Runtime, patience time.Duration, events *event.Service) *Servic
 func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("main", 1)}, usage: priced(28_314_000, "main"), events: make(chan link.Event, 5000), begun: make(chan struct{})}
+		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("main", 1)}, events: make(chan link.Event, 5000), begun: make(chan struct{})}
 		s := newMirror(r, 15*time.Second, &event.Service{DB: dbtest.New(t)})
 		ctx, cancel := context.WithCancel(context.Background())
 		var running sync.WaitGroup

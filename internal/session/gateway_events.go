@@ -109,7 +109,7 @@ func (m *sessionMirror) remove(key string, came time.Time) {
 	delete(m.runs, key)
 	delete(m.awaitingRow, key)
 	delete(m.unexplained, key)
-	delete(m.totals, key)
+	delete(m.costs, key)
 	m.markChanged(key)
 }
 
@@ -142,7 +142,7 @@ func (m *sessionMirror) apply(change gateway.SessionChange, came time.Time) {
 		k.LastMessage, k.said, k.by = change.Said, came, change.SaidBy
 	}
 	m.rows[change.Key] = k
-	m.wantTotals(was, k)
+	m.wantCosts(was, k)
 	m.markChanged(change.Key)
 }
 
@@ -153,7 +153,17 @@ func (m *sessionMirror) setLastMessage(change gateway.SessionChange, came time.T
 		next := *k
 		next.LastMessage, next.said, next.by, next.asOf = change.Said, came, change.SaidBy, latest(k.asOf, clock.At(came))
 		m.rows[change.Key] = &next
+		m.wantCosts(k, &next)
 		m.markChanged(change.Key)
+	}
+}
+
+// wantCosts requests a read of the costs if an idle session has changed, because the ledger may have read the change
+// already. The caller must hold the lock.
+func (m *sessionMirror) wantCosts(was, is *entry) {
+	if !is.Active && (was == nil || was.Active || was.Version() != is.Version()) {
+		m.costsDue = true
+		m.wake.Wake()
 	}
 }
 

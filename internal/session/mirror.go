@@ -37,17 +37,15 @@ type sessionMirror struct {
 	removed    map[string]time.Time // sessions that events reported as removed, and when; until the next read
 	subscribed any                  // connection with a subscription to session changes; nil without one
 
-	runs    map[string]gateway.RunChange // runs in progress according to events, by session key
-	totals  map[string]counted           // by session key
-	counted int                          // number of the last finished read of totals
+	runs     map[string]gateway.RunChange // runs in progress according to events, by session key
+	costs    map[string]counted           // by session key
+	costsDue bool                         // the ledger or the sessions have changed since the costs were read
 
-	awaitingRow  map[string]time.Time // sessions with an event but without its row yet, and since when
-	verify       time.Time            // when to read the list without a waiting request; zero means never
-	verifyLast   time.Time            // a read before this time does not replace the one scheduled last
-	grown        bool                 // rows have changed since the last list in Lists
-	unexplained  map[string]time.Time // sessions that changed in a list without an event, and when that was noticed
-	totalsWanted bool                 // an idle session has changed, so its totals are unknown
-	noted        bool                 // the usage ledger may have new totals
+	awaitingRow map[string]time.Time // sessions with an event but without its row yet, and since when
+	verify      time.Time            // when to read the list without a waiting request; zero means never
+	verifyLast  time.Time            // a read before this time does not replace the one scheduled last
+	grown       bool                 // rows have changed since the last list in Lists
+	unexplained map[string]time.Time // sessions that changed in a list without an event, and when that was noticed
 
 	removedRows []gateway.Session // last rows of sessions removed since the last list in Lists
 
@@ -100,7 +98,7 @@ func (m *sessionMirror) init() {
 		return
 	}
 	m.epoch = 1
-	m.rows, m.removed, m.totals = map[string]*entry{}, map[string]time.Time{}, map[string]counted{}
+	m.rows, m.removed, m.costs = map[string]*entry{}, map[string]time.Time{}, map[string]counted{}
 	m.runs, m.awaitingRow = map[string]gateway.RunChange{}, map[string]time.Time{}
 	m.unexplained = map[string]time.Time{}
 	m.dirty, m.notified = map[string]struct{}{}, map[string]notifiedSession{}
@@ -118,11 +116,16 @@ func (m *sessionMirror) invalidate() {
 	m.wake.Wake()
 }
 
-// markChanged records that a session may have changed. The caller must hold the lock.
-func (m *sessionMirror) markChanged(key string) {
+// markShown records that what clients see of a session may have changed. The caller must hold the lock.
+func (m *sessionMirror) markShown(key string) {
 	m.dirty[key] = struct{}{}
 	m.shown = nil
 	m.notify.Wake()
+}
+
+// markChanged records that a session may have changed. The caller must hold the lock.
+func (m *sessionMirror) markChanged(key string) {
+	m.markShown(key)
 	if !m.grown { // Lists needs a new list
 		m.grown = true
 		m.wake.Wake()
@@ -190,10 +193,7 @@ func (m *sessionMirror) row(k *entry) row {
 	if run, ok := m.runs[k.Key]; ok && k.Active && (k.RunID == "" || k.RunID == run.RunID) {
 		r.RunID, r.began = run.RunID, run.At
 	}
-	// During a run, the usage grows but the version stays the same.
-	if t, ok := m.totals[k.Key]; ok && t.of == versionOf(&k.Session) && (!k.Active || t.reading == m.counted) {
-		r.totals, r.counted = t.Totals, true
-	}
+	r.total, r.counted = m.cost(k)
 	return r
 }
 
@@ -233,9 +233,9 @@ func (m *sessionMirror) merge(list gateway.Sessions, asOf clock.Time, sure bool)
 			delete(m.removed, key)
 		}
 	}
-	for key := range m.totals {
+	for key := range m.costs {
 		if m.rows[key] == nil {
-			delete(m.totals, key)
+			delete(m.costs, key)
 		}
 	}
 	m.left = list.Left
@@ -267,7 +267,6 @@ func (m *sessionMirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Tim
 		}
 	}
 	m.rows[g.Key] = k
-	m.wantTotals(was, k)
 	if was == nil || was.Session != k.Session {
 		m.markChanged(g.Key)
 	}
@@ -277,16 +276,6 @@ func (m *sessionMirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Tim
 	before := was.Session
 	before.LastMessage = k.LastMessage // can be older in events
 	return before != k.Session
-}
-
-// wantTotals requests new totals if an idle session has changed. The caller must hold the lock.
-func (m *sessionMirror) wantTotals(was, k *entry) {
-	v := versionOf(&k.Session)
-	if k.Active || m.totalsWanted || was != nil && versionOf(&was.Session) == v || m.totals[k.Key].of == v {
-		return
-	}
-	m.totalsWanted = true
-	m.wake.Wake()
 }
 
 // newer reports whether an entry comes from an event received at or after the given time.

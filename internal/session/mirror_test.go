@@ -26,7 +26,7 @@ func TestReadersSeeWhatIsKnownToHaveChanged(t *testing.T) {
 	t.Run("the first waits for the first reading", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, _ *runtime) {
 			got := list(t, s)
-			if len(got) != 1 || got[0].Key != "agent:cto:main" || got[0].Active || got[0].CostUSD == nil || *got[0].CostUSD != 28_314_000 || !*got[0].CostComplete {
+			if len(got) != 1 || got[0].Key != "agent:cto:main" || got[0].Active {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -115,8 +115,8 @@ func TestCallsDoNotGrow(t *testing.T) {
 				}
 				time.Sleep(2 * pause)
 			}
-			if lists, usage := r.count("list"), r.count("usage"); lists != 3 || usage > lists {
-				t.Errorf("%d lists and %d totals", lists, usage)
+			if n := r.count("list"); n != 3 {
+				t.Errorf("%d lists", n)
 			}
 		})
 	})
@@ -158,19 +158,6 @@ func TestCallsDoNotGrow(t *testing.T) {
 			}
 			if got := list(t, s)[0].Label; got == nil || *got != "nobody told" {
 				t.Errorf("got %v", got)
-			}
-		})
-	})
-	t.Run("totals that never become those of now: ever less", func(t *testing.T) {
-		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-			r.usage.At = clock.At(began.Add(-time.Hour)) // the clock was set back
-			list(t, s)
-			for _, want := range []struct{ least, most int }{{17, 25}, {3, 5}, {3, 5}} {
-				before := r.count("usage")
-				time.Sleep(2 * time.Minute)
-				if n := r.count("usage") - before; n < want.least || n > want.most {
-					t.Errorf("asked %d times in two minutes, want %d to %d", n, want.least, want.most)
-				}
 			}
 		})
 	})

@@ -24,7 +24,6 @@ type Runtime interface {
 	SubscribeSessions(ctx context.Context) error
 	ListSessions(ctx context.Context, most int) (gateway.Sessions, error)
 	Session(ctx context.Context, key string) (gateway.Session, bool, error)
-	Usage(ctx context.Context) (gateway.SessionUsage, error)
 	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
 	TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (gateway.TurnPage, error)
 }
@@ -41,9 +40,9 @@ type Service struct {
 	// its latest state. Losing the connection does not count as a change.
 	Events *event.Service
 	// Lists receives all sessions after each read of the session list and, at most
-	// twice a second, after events. It also receives new usage totals.
+	// twice a second, after events.
 	Lists *mirror.Sessions
-	Usage *usage.Service // has the totals of the last runs before the runtime has
+	Usage *usage.Service // has their tokens and costs
 
 	// Controls and DB are used to send messages and to stop runs (send_stop.go).
 	Controls Controls

@@ -2,7 +2,7 @@
 //
 // Service keeps a mirror of the runtime's sessions (mirror.go). It applies the rows in the
 // gateway's events (gateway_events.go) and regularly reads the list of all sessions
-// (mirror_reader.go), so the load on the gateway does not depend on the number of clients. Requests
+// (reader.go), so the load on the gateway does not depend on the number of clients. Requests
 // never return stale data. If an event reports a change without its details, they wait until the
 // list has been read again. While the gateway is unreachable, they fail.
 package session
@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/money"
+	"wardroom/internal/usage"
 )
 
 // ErrNotFound means that the runtime has no session with the given key.
@@ -35,8 +36,8 @@ type Session struct {
 	Model        *string     `json:"model" doc:"Provider and model."`
 	Context      *int64      `json:"context_tokens" doc:"Tokens of the last prompt."`
 	ContextLimit *int64      `json:"context_limit" doc:"The context window of the model in tokens."`
-	Tokens       *Tokens     `json:"tokens" doc:"Total usage of the session. Null while unknown, usually for about a second after a run. During a run the last steps may be missing."`
-	CostUSD      *money.Nano `json:"cost_usd" doc:"Total cost; null while unknown or if the models have no price."`
+	Tokens       *Tokens     `json:"tokens" doc:"Total usage of the session, without what it has copied from another one. Null while unknown, usually for about a second after a run. During a run the last steps may be missing."`
+	CostUSD      *money.Nano `json:"cost_usd" doc:"Total cost, as in /usage, with what was estimated with the prices of /prices. Null while unknown or if the models have no price."`
 	CostComplete *bool       `json:"cost_complete" doc:"False if some usage has no price and is not in cost_usd. Null while unknown."`
 	StartedAt    *clock.Time `json:"started_at" doc:"When the current or last run started."`
 	UpdatedAt    *clock.Time `json:"updated_at"`
@@ -57,8 +58,8 @@ type Tokens struct {
 // row is a session in a snapshot. Rows can be compared with ==.
 type row struct {
 	gateway.Session
-	totals  gateway.Totals
-	counted bool       // totals are known
+	total   usage.Total
+	counted bool       // total is known
 	began   clock.Time // start of the run in progress; zero if unknown
 	asOf    clock.Time
 	by      string // the role of the last message's author; empty if unknown
@@ -108,15 +109,12 @@ func (r *row) api() Session {
 	if r.Active {
 		s.ActiveRunID = text(r.RunID)
 	}
-	// Until the first model call of a new session ends, its usage is unknown, not zero.
-	if r.counted && (!r.Active || r.totals != gateway.Totals{Pricing: r.totals.Pricing}) {
-		t := r.totals
-		s.Tokens = &Tokens{Input: t.Input, Output: t.Output, CacheRead: t.CacheRead, CacheWrite: t.CacheWrite}
-		complete := t.Pricing == gateway.Priced
-		s.CostComplete = &complete
-		if t.Pricing != gateway.Unpriced {
-			cost := money.Nano(t.CostNanoUSD)
-			s.CostUSD = &cost
+	if r.counted {
+		t := r.total
+		s.Tokens = &Tokens{Input: t.Tokens.Input, Output: t.Tokens.Output, CacheRead: t.Tokens.CacheRead, CacheWrite: t.Tokens.CacheWrite}
+		s.CostComplete = &t.Complete
+		if t.Priced {
+			s.CostUSD = &t.Cost
 		}
 	}
 	return s

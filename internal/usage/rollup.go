@@ -3,12 +3,9 @@ package usage
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"wardroom/internal/gateway"
-	"wardroom/internal/mirror"
 	"wardroom/internal/platform/db"
 )
 
@@ -139,52 +136,6 @@ func readRollup(ctx context.Context, q db.Queryer, k rollupKey) (a amounts, err 
 		return a, nil
 	}
 	return a, err
-}
-
-// OfTranscripts returns the totals of the given transcripts by ID. They exclude Wardroom's own price
-// estimates, so that they can be compared with the runtime's totals. It omits transcripts that were
-// never read or have no usage.
-func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]mirror.LedgerTotals, error) {
-	by := map[string]mirror.LedgerTotals{}
-	for some := range slices.Chunk(ids, 500) {
-		args := make([]any, len(some))
-		for i, id := range some {
-			args[i] = id
-		}
-		rows, err := s.DB.Query(ctx, `SELECT session_id, version, EXISTS (SELECT 1 FROM usage_inherited i WHERE i.session_id = t.session_id), `+
-			eachSum("COALESCE(u.%[1]s, 0)")+` FROM usage_transcripts t
-			LEFT JOIN usage_rollup u ON u.dimension = 'transcript' AND u.span = 0 AND u.start = 0 AND u.name = t.session_id
-			WHERE TRUE`+inCondition("session_id", some), args...)
-		_, err = db.All(rows, err, func(r db.Row) (id string, err error) {
-			var version int64
-			var copied bool
-			var a amounts
-			err = r.Scan(append([]any{&id, &version, &copied}, a.pointers()...)...)
-			if used := a.sums(); used.Runs+used.Corrections > 0 {
-				by[id] = mirror.LedgerTotals{Totals: used.totals(), Version: version, Copied: copied}
-			}
-			return id, err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read the usage of transcripts: %w", err)
-		}
-	}
-	return by, nil
-}
-
-// totals returns the sums as the runtime reports them.
-func (s Sums) totals() gateway.Totals {
-	t := gateway.Totals{Input: s.Tokens.Input, Output: s.Tokens.Output, CacheRead: s.Tokens.CacheRead, CacheWrite: s.Tokens.CacheWrite}
-	if s.CostUSD != nil {
-		t.CostNanoUSD = int64(*s.CostUSD - s.Estimated)
-	}
-	switch {
-	case s.Unpriced == 0 && s.Estimated == 0:
-		t.Pricing = gateway.Priced
-	case t.CostNanoUSD != 0:
-		t.Pricing = gateway.PartlyPriced
-	}
-	return t
 }
 
 // interval is a time range in milliseconds since 1970; to is exclusive.

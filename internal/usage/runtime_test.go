@@ -105,6 +105,10 @@ func (r *runtime) RawTurns(_ context.Context, key string, limit int) ([]gateway.
 	return nil, nil
 }
 
+func (r *runtime) Usage(context.Context) (gateway.SessionUsage, error) {
+	return gateway.SessionUsage{Fresh: true}, nil
+}
+
 func (r *runtime) Models(context.Context) ([]gateway.Model, error) { return nil, nil }
 
 // list returns the gateway's list.

@@ -24,6 +24,7 @@ type Runtime interface {
 	RawTurns(ctx context.Context, sessionKey string, limit int) ([]gateway.Turn, error)
 	TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (gateway.TurnPage, error)
 	Models(ctx context.Context) ([]gateway.Model, error)
+	Usage(ctx context.Context) (gateway.SessionUsage, error)
 }
 
 // Service keeps the ledger. Its exported fields must not change once Run has been called.
@@ -35,14 +36,14 @@ type Service struct {
 	Zone    *time.Location // the default time zone of reports
 	// Patience is the timeout for one request to the runtime.
 	Patience time.Duration
-	Lists    *mirror.Sessions // the runtime's sessions and their totals
+	Lists    *mirror.Sessions // the runtime's sessions
 	// Events tells the live streams of every process whenever the ledger changes, at most once a
 	// second.
 	Events *event.Service
 	Tasks  *task.Service // their cards show the cost of their runs
 
 	// Changed is session.Service.LedgerGrown. It is called in every process after every change to the
-	// ledger, the prices, or the stored usage of runs in progress. It must not block.
+	// ledger, the prices, or what is stored about a transcript. It must not block.
 	Changed func()
 	// Read is session.Service.WatchLoops. It is called in the transaction that stores how far a
 	// transcript has been read, with its last turns: at least those of the run in progress.

@@ -88,16 +88,13 @@ func (s *Service) FollowedSince(ctx context.Context, q db.Queryer) (at time.Time
 	return at, err
 }
 
+// inProgress is the table of the runs in progress, with the columns of the ledger that it has not.
+const inProgress = `(SELECT *, 1 AS runs, CASE WHEN cost_nano IS NULL THEN 1 ELSE 0 END AS unpriced FROM usage_going) AS going`
+
 // sumInProgress sums the stored usage of the runs in progress that match an SQL condition.
 func sumInProgress(ctx context.Context, q db.Queryer, condition string, args ...any) (a amounts, err error) {
-	t := &a.tokens
-	err = q.QueryRow(ctx, `
-		SELECT CAST(COUNT(*) FILTER (WHERE cost_nano IS NULL) AS BIGINT), CAST(COUNT(*) FILTER (WHERE cost_nano IS NOT NULL) AS BIGINT),
-			CAST(COALESCE(SUM(input), 0) AS BIGINT), CAST(COALESCE(SUM(output), 0) AS BIGINT), CAST(COALESCE(SUM(cache_read), 0) AS BIGINT),
-			CAST(COALESCE(SUM(cache_write), 0) AS BIGINT), CAST(COALESCE(SUM(other), 0) AS BIGINT), CAST(COALESCE(SUM(cost_nano), 0) AS BIGINT),
-			CAST(COALESCE(SUM(calls), 0) AS BIGINT), CAST(COALESCE(SUM(took), 0) AS BIGINT)
-		FROM usage_going WHERE `+condition, args...).
-		Scan(&a.unpriced, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.calls, &a.took)
+	err = q.QueryRow(ctx, `SELECT `+addedUp+` FROM (SELECT `+rowAmounts+` FROM `+inProgress+` WHERE `+condition+`) AS entries`, args...).
+		Scan(a.pointers()...)
 	if err != nil {
 		return a, fmt.Errorf("sum the usage of runs in progress: %w", err)
 	}

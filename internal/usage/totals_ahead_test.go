@@ -81,6 +81,20 @@ func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
 		}
 	}
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"})
+	t.Run("which is read once", func(t *testing.T) {
+		before := p.read
+		for range 3 {
+			if err := p.reader.work(t.Context(), rows, p.counted()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p.read != before {
+			t.Errorf("%d more pages were read", p.read-before)
+		}
+		if got, err := p.OfTranscripts(t.Context(), []string{c.ID}); err != nil || got[c.ID].Version != rows[0].Version() {
+			t.Errorf("its usage is %+v, %v, want that of the listed version", got, err)
+		}
+	})
 	t.Run("after a restart, too", func(t *testing.T) {
 		p.ask(c, "b", used("m", 2, 2, 2))
 		p.tick(2 * settleTime)
@@ -99,7 +113,7 @@ func TestTotalsBeforeTheFirstList(t *testing.T) {
 	c := p.open("agent:cto:main")
 	p.ask(c, "run-1", used("m", 10, 20, 30))
 	p.tick(2 * settleTime)
-	p.Lists.PutTotals(p.counted())
+	p.reader.totals.last = p.counted()
 	step(t, p.reader)
 	p.want(t)
 	p.put(p.list())

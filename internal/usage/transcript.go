@@ -14,15 +14,16 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// sync reads a transcript and adds to the ledger the runs that have ended since the last read.
-func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
-	s, version, began := r.s, row.Version(), time.Now()
+// sync reads a transcript and adds to the ledger the runs that have ended since the last read. The version is that of
+// the session in the list.
+func (r *reader) sync(ctx context.Context, row *gateway.Session, version int64) error {
+	s, began := r.s, time.Now()
 	s.messages.clear(row.Key)
 	t, err := readTranscript(ctx, s.DB, row.ID)
 	if err != nil {
 		return fmt.Errorf("read the progress of %s: %w", row.Key, err)
 	}
-	if !row.Active && t.version == version {
+	if !row.Active && t.version == version && row.Version() == version {
 		r.seen[row.ID] = version // read before a restart, or by another process
 		return nil
 	}
@@ -31,9 +32,9 @@ func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 		return fmt.Errorf("read the usage of %s: %w", row.Key, err)
 	}
 	if read != nil {
-		runs, going, upTo := runsOf(read, row, r.parents)
+		runs, going, upTo, whole := runsOf(read, row, r.parents)
 		t.sessionKey, t.agentID, t.seq = row.Key, row.AgentID, max(t.seq, upTo)
-		if !row.Active {
+		if !row.Active && whole {
 			t.version = version
 		}
 		done := func(tx *db.Tx) error { return s.Read(ctx, tx, row, read.turns) }
@@ -149,7 +150,7 @@ func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcri
 				}
 			}
 			if len(runs) == 0 {
-				if err := errors.Join(putTranscript(ctx, tx, t), done(tx)); err != nil {
+				if err := errors.Join(putTranscript(ctx, tx, t), tx.Wake(ctx, topic), done(tx)); err != nil {
 					return err
 				}
 				if going != nil {
@@ -186,14 +187,15 @@ type transcriptRun struct {
 
 // runsOf returns a transcript's ended runs. The row upTo is the last one that need not be read again. In an active
 // session, the last run is still in progress and is returned as going. In an idle session, runs that started after the
-// session list was read are omitted, because they may still be in progress.
-func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, going *Run, upTo int64) {
+// session list was read are omitted, because they may still be in progress; whole is false then.
+func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, going *Run, upTo int64, whole bool) {
 	var earlier, current parser
 	earlier.completeFrom, current.completeFrom = read.completeFrom, read.completeFrom
 	earlier.addTurns(read.before, row)
 	current.last = earlier.last
 	current.addTurns(read.turns, row)
 	all := current.runs
+	whole = true
 	if n := len(read.turns); n > 0 {
 		upTo = read.turns[n-1].Seq
 	}
@@ -205,7 +207,7 @@ func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, goi
 		if !row.Active && (row.UpdatedAt.IsZero() || !last.StartedAt.After(row.UpdatedAt.Time)) {
 			break
 		}
-		all, upTo = all[:len(all)-1], last.begin-1
+		all, upTo, whole = all[:len(all)-1], last.begin-1, false
 		if row.Active {
 			last.resolvePurpose(row, made)
 			going = &last.Run
@@ -217,7 +219,7 @@ func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, goi
 		all[i].Partial = all[i].begin < read.completeFrom
 		ended = append(ended, all[i].Run)
 	}
-	return ended, going, upTo
+	return ended, going, upTo, whole
 }
 
 // resolvePurpose sets the task, job or standup that the run works for.

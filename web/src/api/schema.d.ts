@@ -4808,7 +4808,7 @@ export interface components {
             /** @description False if some usage has no price and is not in cost_usd. Null while unknown. */
             cost_complete: boolean | null;
             /**
-             * @description Total cost; null while unknown or if the models have no price.
+             * @description Total cost, as in /usage, with what was estimated with the prices of /prices. Null while unknown or if the models have no price.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -4847,7 +4847,7 @@ export interface components {
             started_at: string | null;
             /** @description The runtime's status of the current or last run, such as running, done, failed, killed or timeout. */
             status: string | null;
-            /** @description Total usage of the session. Null while unknown, usually for about a second after a run. During a run the last steps may be missing. */
+            /** @description Total usage of the session, without what it has copied from another one. Null while unknown, usually for about a second after a run. During a run the last steps may be missing. */
             tokens: components["schemas"]["SessionTokens"] | null;
             /**
              * Format: date-time

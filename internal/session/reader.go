@@ -28,15 +28,14 @@ const (
 	// rowTimeout is how long to wait for a session's row after an event that does not contain the
 	// row.
 	rowTimeout = 2 * time.Second
-	// publishInterval is the minimum time between two lists in Lists that events cause. It
-	// can delay the display of a run's cost.
+	// publishInterval is the minimum time between two lists in Lists that events cause, and between two reads of
+	// the costs. It can delay the display of a run's cost.
 	publishInterval = 500 * time.Millisecond
 )
 
-// reader reads the list of sessions and their usage totals. Only Run's goroutine uses it.
+// reader reads the list of sessions and their costs. Only Run's goroutine uses it.
 type reader struct {
 	s              *Service
-	work           *sync.WaitGroup
 	mark           uint64         // mirror.marked at the start of the last read
 	tried          any            // connection of the last read, successful or not
 	subscribeTried any            // connection on which subscribing succeeded or was refused
@@ -48,15 +47,7 @@ type reader struct {
 	published      time.Time      // when Lists last received a list
 	tries          map[string]int // failures in a row, by what failed
 	warnedLeftOut  bool           // the log has a warning about too many sessions
-
-	usage     *usageReading // the current read of totals; nil without one
-	readings  int           // number of reads of totals
-	asked     time.Time     // start of the last read of totals
-	usageFree time.Time     // earliest start of the next one
-	usageDue  time.Time     // planned start of the next one
-	uncounted clock.Time    // time of the last change that the totals do not include
-
-	initial map[string]bool // sessions of the first list
+	costsFree      time.Time      // earliest start of the next read of the costs
 }
 
 // Run keeps the mirror up to date until ctx ends. It returns nil after its goroutines
@@ -69,7 +60,7 @@ func (s *Service) Run(ctx context.Context) error {
 	work.Go(func() { s.watchStalls(ctx) })
 	work.Go(func() { s.runNotifier(ctx) })
 	work.Go(func() { s.reportMissed(ctx) })
-	r := reader{s: s, work: &work, tries: map[string]int{}}
+	r := reader{s: s, tries: map[string]int{}}
 	loop := mirror.Loop{Name: "sessions", DB: s.DB, Log: s.Log, Pass: func(ctx context.Context) (time.Duration, error) { return r.step(ctx), nil }}
 	loop.Run(ctx, &s.mirror.wake)
 	return nil
@@ -77,11 +68,6 @@ func (s *Service) Run(ctx context.Context) error {
 
 // step does the work that is due and returns the time until the next step.
 func (r *reader) step(ctx context.Context) time.Duration {
-	select {
-	case u := <-r.totalsAnswer():
-		r.handleTotals(u)
-	default:
-	}
 	on, err := r.s.Runtime.Connection()
 	if err != nil {
 		return reconcileInterval // a connection wakes it earlier
@@ -92,21 +78,17 @@ func (r *reader) step(ctx context.Context) time.Duration {
 	if r.changes() && time.Since(r.published) >= publishInterval {
 		r.publishRows()
 	}
-	r.applyLedgerTotals(ctx)
-	now := time.Now()
+	if r.costsDue() && !time.Now().Before(r.costsFree) {
+		r.readCosts(ctx)
+	}
 	at := r.nextRead(on)
-	if r.usage == nil && r.hasList() {
-		if due := r.usageNext(); now.Before(due) {
-			at = first(at, due)
-		} else {
-			r.startTotals(ctx)
-			r.usage.setSessions(r.rows())
-		}
+	if r.costsDue() {
+		at = first(at, r.costsFree)
 	}
 	if r.changes() {
 		at = first(at, r.published.Add(publishInterval))
 	}
-	return max(at.Sub(now), time.Millisecond)
+	return max(time.Until(at), time.Millisecond)
 }
 
 func first(a, b time.Time) time.Time {
@@ -174,12 +156,12 @@ func (r *reader) publishRows() {
 	r.s.Lists.Put(rows, asOf)
 }
 
-// hasList reports whether the last read of the session list succeeded.
-func (r *reader) hasList() bool {
+// costsDue reports whether the costs of the listed sessions may have changed since they were read.
+func (r *reader) costsDue() bool {
 	m := &r.s.mirror
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.on != nil && m.err == nil
+	return m.costsDue && m.on != nil && m.err == nil
 }
 
 // rows returns all rows in the order in which the API lists sessions.
@@ -195,7 +177,7 @@ func (r *reader) rows() []gateway.Session {
 	return rows
 }
 
-// refresh reads the session list once. If the usage totals are due, it reads them, too.
+// refresh reads the session list once.
 func (r *reader) refresh(ctx context.Context, on any) {
 	s, m := r.s, &r.s.mirror
 	fresh := on != r.tried
@@ -209,7 +191,7 @@ func (r *reader) refresh(ctx context.Context, on any) {
 	clear(m.awaitingRow) // the list has the rows
 	m.stats.Readings++
 	m.mu.Unlock()
-	list, err := r.list(ctx, on, fresh)
+	list, err := r.list(ctx, on)
 	before := r.took
 	r.took = time.Since(began)
 	if r.usual = r.took; before > 0 {
@@ -239,41 +221,31 @@ func (r *reader) refresh(ctx context.Context, on any) {
 	}
 	delete(r.tries, "list")
 	r.warnLeftOut(list.Left)
-	if !sure {
-		r.awaitTotals(ctx, list.Rows)
-	}
-	r.publish(list, asOf, sure)
+	r.publish(ctx, list, asOf, sure)
 }
 
 // publish applies a new session list to the mirror and wakes waiting requests.
-func (r *reader) publish(list gateway.Sessions, asOf clock.Time, sure bool) {
+func (r *reader) publish(ctx context.Context, list gateway.Sessions, asOf clock.Time, sure bool) {
 	m := &r.s.mirror
 	m.mu.Lock()
 	corrected := m.merge(list, asOf, sure)
+	m.mu.Unlock()
+	quick, cancel := context.WithTimeout(ctx, costsGrace)
+	r.readCosts(quick)
+	cancel()
+	m.mu.Lock()
 	m.on, m.read, m.err = r.tried, r.mark, nil
-	if r.initial == nil {
-		r.initial = make(map[string]bool, len(m.rows))
-		for key := range m.rows {
-			r.initial[key] = true
-		}
-	}
 	m.changes.Broadcast()
 	m.mu.Unlock()
 	if len(corrected) > 0 {
-		r.s.Log.Info("the list of sessions had changes without an event from the gateway", "sessions", len(corrected), "first", corrected[0])
+		r.s.Log.InfoContext(ctx, "the list of sessions had changes without an event from the gateway", "sessions", len(corrected), "first", corrected[0])
 	}
 	r.publishRows()
-	if u := r.usage; u != nil && u.versions == nil {
-		u.setSessions(r.rows())
-	}
 }
 
 // list reads the list of sessions. It first subscribes to session changes if it has not yet tried
 // to do so on this connection.
-func (r *reader) list(ctx context.Context, on any, fresh bool) (gateway.Sessions, error) {
-	if r.usage == nil && (fresh || !time.Now().Before(r.usageFree)) {
-		r.startTotals(ctx)
-	}
+func (r *reader) list(ctx context.Context, on any) (gateway.Sessions, error) {
 	m := &r.s.mirror
 	if r.subscribeTried != on {
 		m.mu.Lock()

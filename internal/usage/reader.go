@@ -66,9 +66,9 @@ func (s *Service) Run(ctx context.Context) error {
 	})
 	work.Go(func() { s.publishGrowth(ctx, &changed) })
 	r := newReader(s)
+	defer r.totals.running.Wait()
 	loop := mirror.Loop{Name: "usage", DB: s.DB, Log: s.Log, Pass: r.pass, Claim: r.claim}
 	s.Lists.WakeAtList(&s.wake)
-	s.Lists.WakeAtTotals(&s.wake)
 	s.wake.Wake()
 	loop.Run(ctx, &s.wake)
 	return nil
@@ -109,6 +109,7 @@ func (s *Service) publishGrowth(ctx context.Context, changed *mirror.Signal) {
 type reader struct {
 	s            *Service
 	claim        *mirror.Claim
+	totals       totalsReader
 	parents      parents              // of the sessions in the list
 	runs         map[string]string    // by run ID: the transcript in which the list shows the run as active
 	unlisted     bool                 // no list was received yet
@@ -139,20 +140,21 @@ func newReader(s *Service) *reader {
 func (r *reader) pass(ctx context.Context) (time.Duration, error) {
 	list := r.s.Lists.Latest()
 	r.unlisted = list.At.IsZero()
-	if r.unlisted {
-		// The totals can arrive before the first list. Reconciling an empty ledger with
-		// them would create adjustments for runs that are about to be read.
-		list.Totals = nil
-	} else if !r.follows {
+	if !r.unlisted && !r.follows {
 		if err := r.s.Follow(ctx); err != nil {
 			return 0, err
 		}
 		r.follows = true
 	}
-	if err := r.work(ctx, list.Rows, list.Totals); err != nil {
+	if err := r.work(ctx, list.Rows, r.totals.latest()); err != nil {
 		return 0, err
 	}
-	return r.pause(list.Rows), nil
+	next := r.pause(list.Rows)
+	if r.unlisted {
+		return next, nil
+	}
+	due, err := r.readTotals(ctx, list.Rows)
+	return min(next, max(due, time.Second)), err
 }
 
 // pause returns the delay between a successful pass and the next one.
@@ -202,7 +204,7 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 				return err
 			}
 		}
-		if _, err := r.trySync(ctx, row); err != nil {
+		if _, err := r.trySync(ctx, row, row.Version()); err != nil {
 			return err
 		}
 	}
@@ -215,7 +217,7 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 			// started (observed in OpenClaw 2026.9.6).
 			late := *row
 			late.UpdatedAt = u.LastAt
-			if done, err := r.trySync(ctx, &late); err != nil {
+			if done, err := r.trySync(ctx, &late, row.Version()); err != nil {
 				return err
 			} else if !done {
 				continue
@@ -296,13 +298,13 @@ func (r *reader) givenUp(id string) bool {
 // trySync calls sync. If only this transcript cannot be read, trySync returns false without an
 // error, and the transcript is read again later. An error means that the failure affects all
 // transcripts.
-func (r *reader) trySync(ctx context.Context, row *gateway.Session) (done bool, err error) {
+func (r *reader) trySync(ctx context.Context, row *gateway.Session, version int64) (done bool, err error) {
 	now := r.s.Now()
 	_, failing := r.failingSince[row.ID]
 	if now.Before(r.retryAt[row.ID]) || failing && r.tries >= maxFailures {
 		return false, nil
 	}
-	err = r.sync(ctx, row)
+	err = r.sync(ctx, row, version)
 	again := slowRetry
 	switch {
 	case err == nil:
