@@ -1,5 +1,5 @@
 import { Fragment, memo, type ReactNode, useMemo } from 'react'
-import { type Block, type Inline, readMarkdown } from './markdown'
+import { type Block, type Column, type Inline, readMarkdown } from './markdown'
 import { masked } from './Redacted'
 import { TextLink } from './TextLink'
 
@@ -64,6 +64,16 @@ function block(node: Block, words: Words): ReactNode {
       )
     case 'quote':
       return <blockquote>{keyed(node.of, block, words)}</blockquote>
+    case 'table':
+      return (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable
+        <div className="overflow-x-auto" tabIndex={0}>
+          <table>
+            <thead>{row('th', node.head, node.columns, words)}</thead>
+            <tbody>{keyed(node.rows, cells => row('td', cells, node.columns, words), words)}</tbody>
+          </table>
+        </div>
+      )
     case 'rule':
       return <hr className="border-line" />
     case 'list': {
@@ -91,6 +101,24 @@ function block(node: Block, words: Words): ReactNode {
       return node.ordered ? <ol start={node.start}>{items}</ol> : <ul>{items}</ul>
     }
   }
+}
+
+const aligned: Record<Column, string> = { left: 'text-left', center: 'text-center', right: 'text-right tabular-nums' }
+
+/** Rows of wider tables are not filled up with empty cells, so that a small hostile text can't make billions of them. */
+const mostFilled = 20
+
+function row(Cell: 'th' | 'td', cells: Inline[][], columns: Column[], words: Words): ReactNode {
+  return (
+    <tr>
+      {(columns.length > mostFilled ? cells : columns.map((_, i) => cells[i] ?? [])).map((cell, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: see above
+        <Cell key={i} className={aligned[columns[i] ?? 'left']}>
+          {keyed(cell, inline, words)}
+        </Cell>
+      ))}
+    </tr>
+  )
 }
 
 interface Props {

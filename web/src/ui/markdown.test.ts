@@ -53,6 +53,22 @@ describe('a text', () => {
     expect(tree[2]).toMatchObject({ ordered: false, items: [{ done: null }, { done: true }] })
     expect(tree[4]).toEqual({ kind: 'code', text: 'func main() {}', language: 'go' })
   })
+  it('becomes a table', () => {
+    const text = 'Costs:\n| Agent | `a\\|b` |\n|:--|--:|\n| **cto** | 1 | more |\n| coo\n\nAfter'
+    const tree = readMarkdown(text)
+    expect(tree.map(b => b.kind)).toEqual(['paragraph', 'table', 'paragraph'])
+    const cell = (text: string): Inline[] => [{ kind: 'text', text }]
+    expect(tree[1]).toEqual({
+      kind: 'table',
+      columns: ['left', 'right'],
+      head: [cell('Agent'), [{ kind: 'code', text: 'a|b' }]],
+      rows: [[[{ kind: 'strong', of: cell('cto') }], cell('1')], [cell('coo')]],
+    })
+  })
+  it.each(['a | b', 'a | b\n---', 'a | b\n--- | --- | ---', 'a\n-', '|\n\n|-|', 'a | b\nc | d'])(
+    '%j is no table',
+    text => expect(readMarkdown(text).map(b => b.kind)).not.toContain('table'),
+  )
   it('keeps markup as text', () => {
     const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)>'
     expect(readMarkdown(hostile)).toEqual([{ kind: 'paragraph', of: [{ kind: 'text', text: hostile }] }])
@@ -89,6 +105,10 @@ describe('a text', () => {
       items: '- a\n'.repeat(n / 4),
       'items with room': '- a\n\n'.repeat(n / 5),
       'nested items': Array.from({ length: n / 20 }, (_, i) => `${' '.repeat(i % 12)}- a`).join('\n'),
+      bars: '|'.repeat(n),
+      'a wide table with many short rows': `${'a|'.repeat(n / 8)}\n${'-|'.repeat(n / 8)}\n${'x\n'.repeat(n / 4)}`,
+      'many tables': 'a|b\n-|-\n\n'.repeat(n / 9),
+      'heads without a table': 'a|b\n-|-|-\n'.repeat(n / 10),
       'an item and nothing': `- a${'\n'.repeat(n)}`,
       nothing: '\n'.repeat(n),
       backslashes: '\\'.repeat(n),

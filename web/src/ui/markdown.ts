@@ -1,6 +1,7 @@
 // A small Markdown parser. It produces a dozen kinds of nodes; everything else, including HTML and images, is plain
 // text, so that agents can't inject markup. It runs in linear time on any input: no regular expression here can match
-// the same characters in several ways.
+// the same characters in several ways. (micromark needs seconds for 10,000 characters of list items, and micromark and
+// marked overflow the stack at nested quotes; markdown-it does neither, but is larger than all of our first load can grow.)
 
 import { deepest, type Inline, readInline, withoutEnd } from './inline'
 
@@ -13,7 +14,11 @@ export type Block =
   | { kind: 'code'; text: string; language: string }
   | { kind: 'quote'; of: Block[] }
   | { kind: 'list'; ordered: boolean; start: number; items: { done: boolean | null; of: Block[] }[] }
+  | { kind: 'table'; columns: Column[]; head: Inline[][]; rows: Inline[][][] }
   | { kind: 'rule' }
+
+/** How the cells of a table's column are aligned. */
+export type Column = 'left' | 'center' | 'right'
 
 export function readMarkdown(text: string, depth = 0): Block[] {
   const lines = text.replace(/\r\n?/g, '\n').split('\n')
@@ -27,6 +32,7 @@ export function readMarkdown(text: string, depth = 0): Block[] {
     const line = lines[i] ?? ''
     const fence = readFence(line)
     const heading = readHeading(line)
+    const columns = columnsOf(paragraph.at(-1), line)
     if (fence) {
       close()
       const body: string[] = []
@@ -37,6 +43,15 @@ export function readMarkdown(text: string, depth = 0): Block[] {
       close()
       blocks.push(heading)
       i++
+    } else if (columns) {
+      const [head = [], ...rows] = [paragraph.pop() ?? '', ...rowsAt(lines, i + 1)].map(row =>
+        cellsOf(row)
+          .slice(0, columns.length)
+          .map(cell => readInline(cell)),
+      )
+      close()
+      blocks.push({ kind: 'table', columns, head, rows })
+      i += 1 + rows.length
     } else if (/^ {0,3}([-*_])(?:\s*\1){2,}\s*$/.test(line)) {
       close()
       blocks.push({ kind: 'rule' })
@@ -77,6 +92,33 @@ function readHeading(line: string): Block | null {
   if (!marks?.[1]) return null
   const words = withoutEnd(line.slice(marks[0].length).trim(), '#').trimEnd()
   return { kind: 'heading', level: Math.min(5, marks[1].length + 2) as 3 | 4 | 5, of: readInline(words) }
+}
+
+/** Returns the columns of the table that a line of dashes below its head begins, or null if it begins none. */
+function columnsOf(head: string | undefined, line: string): Column[] | null {
+  if (!head?.includes('|') || !/^ {0,3}[|:-]/.test(line)) return null
+  const marks = cellsOf(line)
+  if (!marks.every(mark => /^:?-+:?$/.test(mark)) || cellsOf(head).length !== marks.length) return null
+  return marks.map(mark => (!mark.endsWith(':') ? 'left' : mark.startsWith(':') ? 'center' : 'right'))
+}
+
+/** Returns the rows of a table, up to an empty line or the beginning of another block. */
+function rowsAt(lines: string[], from: number): string[] {
+  let end = from
+  const goesOn = (line: string) => line.trim() !== '' && !item.test(line) && !/^ {0,3}(?:[>#]|```|~~~)/.test(line)
+  while (end < lines.length && goesOn(lines[end] ?? '')) end++
+  return lines.slice(from, end)
+}
+
+/** Splits a row of a table at its bars. A bar after a backslash is text. */
+function cellsOf(row: string): string[] {
+  const cells = row
+    .trim()
+    .replace(/^\|/, '')
+    .split(/(?<!\\)\|/)
+    .map(cell => cell.trim().replaceAll('\\|', '|'))
+  if (cells.length > 1 && cells.at(-1) === '') cells.pop()
+  return cells
 }
 
 const item = /^( {0,3})([-*+]|\d{1,9}[.)])\s+/

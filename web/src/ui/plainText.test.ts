@@ -16,6 +16,7 @@ describe('plain text', () => {
     ['Before ```json\n{}\n``` after', 'Before after'],
     ['```\nmake test\n```', 'make test'],
     ['| a | b | |---|---| | 1 | 2 |', 'a b 1 2'],
+    ['| a | b |\n|---|---|\n| 1 | 2 |', 'a b 1 2'],
     ['5 * 3 costs $1,180.17, a-b_c and 1. first', '5 * 3 costs $1,180.17, a-b_c and 1. first'],
     ['<b>bold</b> & <script>', '<b>bold</b> & <script>'],
     [null, ''],

@@ -7,12 +7,20 @@ export const textOf = (nodes: readonly (Block | Inline)[], gap = ' '): string =>
       const apart = i > 0 && isBlock(n) ? gap : ''
       if (n.kind === 'break') return gap
       if ('text' in n) return apart + n.text
+      if ('rows' in n)
+        return (
+          apart +
+          [n.head, ...n.rows]
+            .flat()
+            .map(cell => textOf(cell, gap))
+            .join(gap)
+        )
       if ('items' in n) return apart + n.items.map(item => textOf(item.of, gap)).join(gap)
       return 'of' in n ? apart + textOf(n.of, gap) : ''
     })
     .join('')
 
-const isBlock = (n: Block | Inline): boolean => /^(paragraph|heading|code|quote|list)$/.test(n.kind)
+const isBlock = (n: Block | Inline): boolean => /^(paragraph|heading|code|quote|list|table)$/.test(n.kind)
 
 /** Marks that a shortened text opens but never closes, or that stood at the start of a line before lines were joined. */
 const leftover = /\*\*|__|~~|`+(?:json|\w{2,10}(?=\s))?|(?:^|\s)(?:#{1,6}|>)(?=\s)|\|(?:[\s:|-]*-[\s:|-]*\|)?/g
