@@ -155,6 +155,7 @@ func TestDemoOverlappingRuns(t *testing.T) {
 	for _, key := range keys {
 		session := strings.ToLower(v.becomes(key, task.Ended).Dispatch.SessionKey)
 		var said string
+		defer func() { t.Log(key, said) }()
 		waitFor(t, "the cost of "+key, func() bool { // the totals would mend it only after minutes
 			used, err := v.demo.App.Gateway.Usage(t.Context())
 			if err != nil {
@@ -186,7 +187,6 @@ func TestDemoOverlappingRuns(t *testing.T) {
 			same := func(a, b string) bool { return costs[a] != nil && costs[b] != nil && *costs[a] == *costs[b] }
 			return same("the runtime", "Spend") && same("the runtime", "the session") && same("the task", "the task in Spend") && *costs["the task"] >= *costs["Spend"]
 		})
-		t.Log(key, said)
 	}
 }
 

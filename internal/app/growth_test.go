@@ -68,12 +68,16 @@ func filled(t *testing.T, engine db.Engine, address string, note func(query stri
 	a := h.build()
 	a.DB.Observe(note)
 	s := h.run(a).connected()
-	waitAtMost(t, 10*time.Minute, "the index of texts", func() bool {
-		var done bool
-		err := a.DB.QueryRow(t.Context(), `SELECT upto >= (SELECT last FROM task_counter WHERE one = 1) AND NOT EXISTS (SELECT 1 FROM tasks WHERE card IS NULL)
-			FROM task_grams_state WHERE one = 1`).Scan(&done)
-		return err == nil && done
-	})
+	for last := int64(-1); ; { // waits as long as it makes progress, however slow the machine is
+		var upto, all int64
+		waitAtMost(t, 5*time.Minute, "the next part of the index of texts", func() bool {
+			err := a.DB.QueryRow(t.Context(), `SELECT upto, (SELECT last FROM task_counter WHERE one = 1) FROM task_grams_state WHERE one = 1`).Scan(&upto, &all)
+			return err == nil && upto > last
+		})
+		if last = upto; upto >= all {
+			break
+		}
+	}
 	return s
 }
 

@@ -331,7 +331,7 @@ func (s *service) connected() *service {
 
 // atMost is how long tests wait for an event. It is shorter than the two minutes after
 // which the runtime is read again, which would hide missing events.
-const atMost = time.Minute
+const atMost = 100 * time.Second
 
 // waitFor waits for a condition, long enough for a slow machine.
 func waitFor(t *testing.T, what string, ok func() bool) {
