@@ -2,14 +2,18 @@ package app_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"wardroom/internal/agent"
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/money"
 	"wardroom/internal/receipt"
 	"wardroom/internal/task"
 )
@@ -97,6 +101,53 @@ func TestReceipt(t *testing.T) {
 		if r := read(func(receipt.Receipt) bool { return true }); r.Grade != receipt.Checked || r.Verdict != nil {
 			t.Errorf("after the approval was undone, the receipt is %+v", r)
 		}
+	})
+}
+
+// TestVerdicts checks the numbers on an agent's page: the cost per approved task is an average of what is known.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, engine db.Engine) {
+		h := newHouse(t, engine, nil)
+		s := h.start().connected()
+		owner := s.login(ownerEmail)
+		owner.hire("cto")
+		receipts := 0
+		// judged adds a task of the agent with the verdicts on its reports and the cost of its runs.
+		judged := func(cost *int64, unpriced int, verdicts ...string) {
+			made := decode[task.Task](owner.post("/api/v1/tasks", map[string]any{"title": "Fix it", "assignee_id": "cto"}).want(http.StatusCreated))
+			err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
+				_, err := tx.Exec(t.Context(), `UPDATE tasks SET cost_nano = ?, unpriced = ? WHERE id = ?`, cost, unpriced, made.ID)
+				for _, verdict := range verdicts {
+					receipts++
+					if err == nil {
+						_, err = tx.Exec(t.Context(), `INSERT INTO receipts (id, task_id, agent_id, user_id, reported_at, claim, checks, pending,
+							source, grade, body, verdict, verdict_by) VALUES (?, ?, 'cto', 'u', ?, '', '[]', FALSE, '', 'claimed', '{}', ?, 'Ada')`,
+							fmt.Sprint("r", receipts), made.ID, time.Now(), verdict)
+					}
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(approved, sentBack int64, cost *money.Nano, complete bool) {
+			t.Helper()
+			is := decode[agent.Page](owner.get("/api/v1/agents/cto").want(http.StatusOK)).Verdicts
+			if diff := cmp.Diff(agent.Verdicts{Approved: approved, SentBack: sentBack, CostUSD: cost, Complete: complete}, is); diff != "" {
+				t.Errorf("the verdicts (-want +got):\n%s", diff)
+			}
+		}
+		want(0, 0, nil, true)
+		judged(new(int64(400)), 0, "sent_back", "sent_back", "approved")
+		judged(new(int64(900)), 0, "sent_back") // not approved
+		judged(new(int64(900)), 0, "")          // not judged
+		want(1, 3, new(money.Nano(400)), true)
+		judged(new(int64(200)), 1, "approved") // a part has no price
+		want(2, 3, new(money.Nano(300)), false)
+		judged(nil, 1, "approved")
+		want(3, 3, new(money.Nano(300)), false)
 	})
 }
 

@@ -26,6 +26,8 @@ func TestEvidence(t *testing.T) {
 		o := newOffice(t, d)
 		o.Sessions = used{"cto": 3, "cpo": 3}
 		o.worked(t)
+		exec(t, o.DB, `UPDATE receipts SET pending = FALSE, grade = 'claimed', body = ?`,
+			`{"gaps":[{"kind":"named_check_not_run","text":"make test did not run."}]}`)
 		questions := make(chan string, 2)
 		o.runtime.Answer("cto", func(q demo.Question) string {
 			questions <- q.Message
@@ -52,11 +54,12 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("evidence %+v", e)
 		}
 		told := e.TaskReports
-		if len(told) != 2 || told[0].Kind != "done" || told[0].Receipt == nil || told[0].Receipt.Grade != "not_gradable" ||
-			told[1].Receipt != nil {
+		if len(told) != 2 || told[0].Kind != "done" || told[0].Receipt == nil || told[0].Receipt.Grade != "claimed" ||
+			!slices.Equal(told[0].Receipt.Gaps, []string{"make test did not run."}) || told[1].Receipt != nil {
 			t.Errorf("task reports %+v", told)
 		}
-		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") || !strings.Contains(q, "sessions in use, except standups: 3") ||
+		if q := <-questions; strings.Count(q, "--- end of data ---") != 1 || !strings.Contains(q, "reported: TASK-1 progress: half") ||
+			!strings.Contains(q, "reported: TASK-1 done: All tests pass. [the runtime's records: claimed; make test did not run.]") || !strings.Contains(q, "sessions in use, except standups: 3") ||
 			!strings.Contains(q, "runs: 7, failed: 4, tokens: 42, cost: $0.6, without a known price: 1") {
 			t.Errorf("asked:\n%s", q)
 		}
