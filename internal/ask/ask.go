@@ -165,14 +165,24 @@ func (a *asking) noteUnavailable(ctx context.Context, why error) (time.Duration,
 	return a.Unavailable(ctx, a.silent, why)
 }
 
-// send sends the question and waits for the end of its run on the same connection.
+// send sends the question and waits for the end of its run on the same connection. Before it
+// sends a question whose run was lost, it looks once more whether the gateway has resumed that
+// run meanwhile. It returns nil if another attempt is needed.
 func (a *asking) send(ctx context.Context) (*Result, error) {
 	limit, err := a.Sending(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a.sent = true
 	q := a.Question()
+	if len(q.Former) > 0 {
+		switch t, _, err := a.trace(ctx, q); {
+		case err != nil || t.Answered:
+			return a.conclude(ctx, &t.Answer, err)
+		case t.Other:
+			return a.awaitOther(ctx)
+		}
+	}
+	a.sent = true
 	s, err := a.Start(ctx, gateway.Question{
 		RunID: q.RunID, AgentID: q.AgentID, SessionKey: q.SessionKey, Message: q.Message, Limit: max(limit, time.Second) + margin,
 	})

@@ -16,11 +16,12 @@ import (
 // scripted is a gateway that gives prepared answers.
 type scripted struct {
 	boot    string
-	traces  map[string]gateway.Trace // by run ID
-	refused error                    // of Find and Stop
-	starts  []gateway.Started        // one for each Start; then the question is accepted
-	waits   []gateway.Answer         // one for each Wait; then the run is in progress
-	sent    []string                 // the run IDs of questions
+	traces  map[string]gateway.Trace   // by run ID
+	later   []map[string]gateway.Trace // replace traces one after the other, at each look for run-2
+	refused error                      // of Find and Stop
+	starts  []gateway.Started          // one for each Start; then the question is accepted
+	waits   []gateway.Answer           // one for each Wait; then the run is in progress
+	sent    []string                   // the run IDs of questions
 }
 
 func (s *scripted) Status() link.Status                   { return link.Status{BootID: s.boot} }
@@ -46,6 +47,9 @@ func (s *scripted) Wait(context.Context, string, time.Duration) (gateway.Answer,
 }
 
 func (s *scripted) Find(_ context.Context, _, run string) (gateway.Trace, error) {
+	if run == "run-2" && len(s.later) > 0 {
+		s.traces, s.later = s.later[0], s.later[1:]
+	}
 	return s.traces[run], s.refused
 }
 
@@ -120,7 +124,10 @@ func scripts() map[string]script {
 		"it never arrived":                     {g: scripted{boot: next, waits: finished}, want: gateway.Finished, sent: "run-1"},
 		"it never arrived, and its time is up": {g: scripted{boot: next}, change: late, want: gateway.TimedOut, orphaned: true},
 		"its run was lost in the restart":      {g: scripted{boot: next, traces: asked, waits: finished}, want: gateway.Finished, sent: "run-2"},
-		"the history is refused":               {g: scripted{boot: same, refused: link.ErrRefused}, orphaned: true},
+		"its lost run is resumed and answers just before it is sent again": {
+			g: scripted{boot: next, traces: asked, later: []map[string]gateway.Trace{{"run-2": {Other: true}}, {"run-2": {Other: true}}, run(answered)}}, want: gateway.Finished,
+		},
+		"the history is refused": {g: scripted{boot: same, refused: link.ErrRefused}, orphaned: true},
 		"the gateway shuts down": {
 			g: scripted{boot: same, starts: []gateway.Started{{Answer: &gateway.Answer{NotBegun: true}}}}, change: unsent, sent: "run-1", err: errPatience,
 		},

@@ -103,23 +103,35 @@ func (a *asking) settle(ctx context.Context, t gateway.Trace, boot string) (*Res
 // interrupted turn in the same session. It waits for the answer of that turn. If there is
 // none, the question gets a new run ID, because the gateway would drop the old one again.
 func (a *asking) followOther(ctx context.Context, dropped gateway.Answer) (*Result, error) {
+	if err := Pause(ctx, retryPause); err != nil {
+		return nil, err
+	}
+	if r, err := a.awaitOther(ctx); r != nil || err != nil {
+		return r, err
+	}
+	if a.overtaken++; a.overtaken == maxOvertaken {
+		return &Result{Answer: dropped}, nil
+	}
+	a.sent = false
+	return nil, a.Replace(ctx, true)
+}
+
+// awaitOther waits until no other run is in progress in the session. It returns how the question
+// ended if such a run has answered it or its time is up, and otherwise nil.
+func (a *asking) awaitOther(ctx context.Context) (*Result, error) {
 	for {
-		if err := Pause(ctx, retryPause); err != nil {
-			return nil, err
-		}
 		t, _, err := a.trace(ctx, a.Question())
 		switch {
 		case err != nil || t.Answered:
 			return a.conclude(ctx, &t.Answer, err)
 		case a.Left() <= 0:
 			return a.timedOut(), nil
-		case t.Other:
-			continue
+		case !t.Other:
+			return nil, nil
 		}
-		if a.overtaken++; a.overtaken == maxOvertaken {
-			return &Result{Answer: dropped}, nil
+		a.silent = time.Time{}
+		if err := Pause(ctx, retryPause); err != nil {
+			return nil, err
 		}
-		a.sent = false
-		return nil, a.Replace(ctx, true)
 	}
 }
