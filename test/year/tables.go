@@ -2,6 +2,7 @@ package year
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -112,10 +113,11 @@ const (
 )
 
 func (w writer) tasks() table {
-	made := w.at(age(w.plan.Full.Tasks))
-	due := `(CASE WHEN i % 3 = 0 THEN ` + w.micros(age(w.plan.Full.Tasks)+` - 2000000`) + ` ELSE 253402300800000000 END)`
+	old := age(w.plan.Full.Tasks)
+	made := w.at(old)
+	due := `(CASE WHEN i % 3 = 0 THEN ` + w.micros(old+` - 2000000`) + ` ELSE 253402300800000000 END)`
 	number := fmt.Sprintf(`(%d - i)`, firstTask)
-	return table{"tasks", func(s Size) int { return s.Tasks }, columns(
+	all := columns(
 		"id", taskID("i"), "number", number, "title", `'Look into report ' || i || ' of the import'`,
 		"search", `'task-' || `+number+` || ' look into report ' || i || ' of the import'`,
 		"description", `'Row ' || i || ' did not arrive. The nightly run says that it has read everything; the table says otherwise.'`,
@@ -123,13 +125,59 @@ func (w writer) tasks() table {
 		"priority", pick("i / 3", `'low'`, `'medium'`, `'high'`, `'urgent'`), "priority_rank", `i / 3 % 4`, "type", pick("i", `'task'`, `'bug'`, `'feature'`),
 		"tags", `'["tag-' || (i % 53) || '"]'`, "assignee_id", when(`i % 7 > 0`, userID("i / 7", agents)), "reporter_id", userID("i / 2", users),
 		"blocked_reason", when(isBlocked, `'waits'`), "blocked_since", when(isBlocked, made), "blocked_by", when(isBlocked, `'CTO'`),
-		"due_at", when(`i % 3 = 0`, w.at(age(w.plan.Full.Tasks)+` - 2000000`)), "due_rank", due,
+		"due_at", when(`i % 3 = 0`, w.at(old+` - 2000000`)), "due_rank", due,
 		"urgency", `(3 - i / 3 % 4) * 1000000000000000000 + 100000000000000000 + `+due, "position", `SUBSTR('000000000000' || `+number+`, LENGTH('' || `+number+`) + 1)`,
 		"done_at", when(isDone, made), "archive_from", when(isDone, made), "archived_at", when(isArchived, made),
 		"project_id", when(`i % 11 < 3`, fmt.Sprintf(`'p-' || (i / 11 %% %d)`, projects)),
 		"claim_by", when(isClaimed, userID("1", users)), "claim_name", when(isClaimed, `'CTO'`), "claim_until", when(isClaimed, w.at(`-86400`)), "claim_seq", `i % 2`,
-		"depends_on", `''`, "comment_count", `1`, "moved_at", made, "created_at", made, "updated_at", made, "version", `1`,
-	)}
+		"depends_on", `''`, "comment_count", `1`, "criteria", `'[]'`, "checks", `'[]'`,
+		"moved_at", made, "created_at", made, "updated_at", made, "version", `1`,
+	)
+	all = append(all, column{"card", w.json(board, all)}, column{"rest", w.json(rest, all)})
+	return table{"tasks", func(s Size) int { return s.Tasks }, all}
+}
+
+// JSON as internal/task/card.go stores it with a task. $name stands for a value as in writer.field.
+const (
+	board = `{"id":$id,"key":"TASK-$number","title":$title,"status":$status,"priority":$priority,"type":$type,"tags":$tags,` +
+		`"assignee_id":$assignee_id,"project_id":$project_id,"waiting_on":0,"blocked":$blocked,"claim":$claim,"cost_usd":null,"cost_complete":null,` +
+		`"due_at":$due,"archived_at":$archived,"moved_at":$made,"position":$position,"comment_count":1,"version":1}`
+	rest = `{"description":$description,"reporter_id":$reporter_id,"parent_id":null,"depends_on":[],"session_key":null,"branch":null,"pr_url":null,` +
+		`"dispatch":null,"tokens":null,"origin":null,"criteria":[],"checks":[],"done_at":$done,"created_at":$made,"updated_at":$made}`
+	blocked = `{"reason":"waits","since":$made,"by":"CTO"}`
+	claim   = `{"by":$claim_by,"name":"CTO","expires_at":$until}`
+)
+
+// json returns an SQL expression for JSON with the values of a task's columns.
+func (w writer) json(template string, of []column) string {
+	return `'` + os.Expand(template, func(name string) string { return `' || ` + w.field(name, of) + ` || '` }) + `'`
+}
+
+// field returns an SQL expression for a value in JSON: an object, a time, or the value of a column.
+func (w writer) field(name string, of []column) string {
+	quoted := func(text string) string { return `COALESCE('"' || (` + text + `) || '"', 'null')` }
+	made := age(w.plan.Full.Tasks)
+	switch name {
+	case "blocked":
+		return `COALESCE(` + when(isBlocked, w.json(blocked, of)) + `, 'null')`
+	case "claim":
+		return `COALESCE(` + when(isClaimed, w.json(claim, of)) + `, 'null')`
+	case "made":
+		return quoted(w.iso(made))
+	case "due":
+		return quoted(when(`i % 3 = 0`, w.iso(made+` - 2000000`)))
+	case "done":
+		return quoted(when(isDone, w.iso(made)))
+	case "archived":
+		return quoted(when(isArchived, w.iso(made)))
+	case "until":
+		return quoted(w.iso(`-86400`))
+	}
+	value := of[slices.IndexFunc(of, func(c column) bool { return c.name == name })].value
+	if name == "number" || name == "tags" {
+		return `(` + value + `)`
+	}
+	return quoted(value)
 }
 
 func (w writer) aroundTasks() []table {
@@ -255,7 +303,7 @@ func (w writer) usage() []table {
 			"standup_id", fmt.Sprintf(`CASE WHEN i %% 4 = 2 THEN 's-' || (1000000 - i / %d) ELSE '' END`, max(full.Runs/max(full.Others/perStandup, 1), 1)),
 			"input", `1000`, "output", `100`, "cache_read", `10`, "cache_write", `5`, "other", `0`,
 			"cost_nano", `CASE WHEN `+unpriced+` THEN NULL ELSE 28314000 END`, "price", `CASE WHEN `+unpriced+` THEN 'unpriced' ELSE 'runtime' END`,
-			"runs", `1`, "unpriced", `CASE WHEN `+unpriced+` THEN 1 ELSE 0 END`,
+			"runs", `1`, "unpriced", `CASE WHEN `+unpriced+` THEN 1 ELSE 0 END`, "calls", `4`, "took", `60000`,
 		)},
 		{"usage_transcripts", sessions, columns(
 			"session_id", transcriptID("i"), "session_key", `'agent:a:' || i`, "agent_id", agentID("i"), "seq", `20`, "version", w.millis(age(full.Sessions)),

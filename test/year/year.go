@@ -191,8 +191,8 @@ type writer struct {
 	engine db.Engine
 }
 
-// batch is how many rows are inserted at once. On PostgreSQL, a statement must end within 20 s.
-const batch = 100_000
+// batch is how many rows are inserted at once. On PostgreSQL, a statement must end within 20 s, also on a busy machine.
+const batch = 10_000
 
 // fill inserts the rows whose number i satisfies from <= i < to, oldest first.
 func (w writer) fill(ctx context.Context, tx *db.Tx, t table, from, to int) error {
@@ -227,6 +227,14 @@ func (w writer) at(seconds string) string {
 		return fmt.Sprintf(`(TIMESTAMP '%s' - (%s) * INTERVAL '1 second')`, w.plan.Now.UTC().Format("2006-01-02 15:04:05.000000"), seconds)
 	}
 	return w.micros(seconds)
+}
+
+// iso returns an SQL expression for the same time as at, as JSON has it.
+func (w writer) iso(seconds string) string {
+	if w.engine == db.Postgres {
+		return `TO_CHAR(` + w.at(seconds) + `, 'YYYY-MM-DD"T"HH24:MI:SS".000Z"')`
+	}
+	return `STRFTIME('%Y-%m-%dT%H:%M:%S.000Z', ` + w.micros(seconds) + ` / 1000000, 'unixepoch')`
 }
 
 // micros returns an SQL expression for the plan's Now minus the given number of seconds, in
