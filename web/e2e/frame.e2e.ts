@@ -185,6 +185,7 @@ describe('the search', () => {
     expect(titles).toHaveLength(1)
     await found(page)
       .filter({ hasText: /^\d+ more with this title/ })
+      .first()
       .waitFor()
     // Each result says what it is, and what matched.
     await found(page)

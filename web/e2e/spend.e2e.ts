@@ -277,7 +277,7 @@ describe('the address', () => {
 describe('the bars', () => {
   it('are walked along and read by keyboard alone, also on the narrowest and the widest screen', async () => {
     for (const width of [320, 2000]) {
-      const { context, page, complaints } = await opened({ ...desktop, width, height: 800 }, '/spend?period=month')
+      const { context, page, complaints } = await opened({ ...desktop, width, height: 800 }, '/spend?period=days')
       const last = page.locator('[data-bar]').last()
       await last.waitFor()
       await last.focus()
@@ -481,7 +481,7 @@ describe('limits', () => {
       await page.goto('/')
       await page.locator('[data-headroom]', { hasText: `of $${amount} today` }).waitFor()
       expect(await axeFaults(page)).toEqual([])
-      await page.goto('/spend?period=month')
+      await page.goto('/spend?period=days')
       await page.locator('[data-line]', { hasText: `Limit: $${amount} per day` }).waitFor()
       expect(await axeFaults(page)).toEqual([])
       await page.goto('/spend?period=today')
