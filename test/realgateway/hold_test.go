@@ -40,7 +40,8 @@ func (j *journey) isHeld(t *testing.T) {
 		t.Error("the release enabled a job that was disabled before")
 	}
 	j.tell(t, "cmo", "Count the goats.")
-	WaitFor(t, 3*time.Minute, "the released agent to work", func() bool { return len(j.model.Ever("cmo", "Count the goats.")) > 0 })
+	// The stopped message has no answer, so its order to wait counts again: in this turn, and in a heartbeat before it.
+	WaitFor(t, 6*time.Minute, "the released agent to work", func() bool { return len(j.model.Ever("cmo", "Count the goats.")) > 0 })
 }
 
 // refusesRuns tries to start a run of the held CMO in every way: through the service, and past it.
