@@ -23,6 +23,10 @@ func TestTotalsThatAreAheadOfTheList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// The second run may still go on, so the transcript is not known to be complete.
+	if got, err := p.OfTranscripts(t.Context(), []string{c.ID}); err != nil || got[c.ID].Cost != 1 || got[c.ID].Version == old[0].Version() {
+		t.Errorf("its usage is %+v, %v, want that of the first run, incomplete", got, err)
+	}
 	p.sync(t, true)
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"}, line{"b", "m", "run", "runtime", 2, 2, "2"})
 	t.Run("but what stays ahead of it is believed", func(t *testing.T) {
