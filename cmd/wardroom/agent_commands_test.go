@@ -122,6 +122,10 @@ func TestAgentCommandsOnBadNetworks(t *testing.T) {
 		case strings.HasPrefix(path, "/guarded/"): // a proxy with a sign-in of its own
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(http.StatusUnauthorized)
+		case strings.HasPrefix(path, "/failed/"):
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write([]byte(`{"title":"Something failed.","code":"internal","request_id":"req-7"}`))
 		case strings.HasPrefix(path, "/busy/"):
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case len(keys) == 1:
@@ -156,6 +160,7 @@ func TestAgentCommandsOnBadNetworks(t *testing.T) {
 			t.Errorf("%s: %d requests, the last to %s", name, len(keys), path)
 		}
 	}
+	command(t, "", "task", "list", "--url", server.URL+"/failed").ends(exitFailed, "Give the operator the request ID req-7.")
 }
 
 // A shell completes commands, flags and values. The scripts for zsh and fish pass the same words to the same command.

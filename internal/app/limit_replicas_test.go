@@ -32,6 +32,9 @@ func TestLimitCrossedTogether(t *testing.T) {
 		for round := range 3 {
 			for m, amount := range map[limit.Measure]int{limit.Dollars: 1, limit.Tokens: 20_000, limit.Minutes: 60, limit.Calls: 40} {
 				n := limit.New{Scope: limit.All, Measure: m, Amount: fmt.Sprint(amount * (round + 1)), Window: limit.PerMonth, Action: limit.Tell}
+				if m == limit.Dollars {
+					n.Action = limit.Hold
+				}
 				if _, err := replicas[0].Limits.Create(ctx, n); err != nil {
 					t.Fatal(err)
 				}
@@ -56,8 +59,14 @@ func TestLimitCrossedTogether(t *testing.T) {
 			if err := errors.Join(failed...); err != nil {
 				t.Fatal(err)
 			}
-			if got := limitEvents(t, replicas[0].DB); got["limit.reached"] != 4*(round+1) || got["limit.warned"] != 4*(round+1) {
+			got := limitEvents(t, replicas[0].DB)
+			if got["limit.reached"] != 4*(round+1) || got["limit.warned"] != 4*(round+1) || got["agent.held"] != 1 {
 				t.Errorf("in round %d: %v", round, got)
+			}
+			var items int
+			err := replicas[0].DB.QueryRow(ctx, `SELECT COUNT(*) FROM inbox_items WHERE kind = 'limit_reached'`).Scan(&items)
+			if err != nil || items != 4*(round+1) {
+				t.Errorf("in round %d: %d items, %v", round, items, err)
 			}
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/app"
+	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
 	"wardroom/internal/limit"
 	"wardroom/internal/platform/actor"
@@ -49,7 +50,7 @@ func cents(n int64) *money.Nano {
 // limitEvents counts the entries of the audit log about limits by kind.
 func limitEvents(t *testing.T, d *db.DB) map[string]int {
 	t.Helper()
-	rows, err := d.Query(t.Context(), `SELECT kind FROM events WHERE kind LIKE 'limit.%'`)
+	rows, err := d.Query(t.Context(), `SELECT kind FROM events WHERE kind LIKE 'limit.%' OR kind = 'agent.held'`)
 	kinds, err := db.All(rows, err, func(r db.Row) (kind string, err error) { return kind, r.Scan(&kind) })
 	if err != nil {
 		t.Fatal(err)
@@ -110,13 +111,24 @@ func TestLimit(t *testing.T) {
 		if l = decode[limit.Limit](owner.get(at).want(http.StatusOK)); l.Measurable || l.Unpriced != 1 || *l.Used != "3.1" {
 			t.Errorf("usage without a price counts as $0: %+v", l)
 		}
-		body["action"] = "hold"
-		owner.post("/api/v1/limits", body).want(http.StatusCreated)
-		spend(t, s.App, "limit-hold", time.Now().UTC(), cents(1))
-		held, err := s.Holds.Find(t.Context(), s.DB, "cto")
-		if err != nil || held == nil || held.By != actor.System.Name || !strings.HasPrefix(held.Reason, "Limit reached: ") {
-			t.Errorf("a limit that holds the agent: %+v, %v", held, err)
+		acts := owner.audit("kind=limit.reached")
+		if last := string(acts[len(acts)-1].Data); !strings.Contains(last, `"overshoot":"0.1"`) || !strings.Contains(last, `"run_id":"limit-far"`) {
+			t.Errorf("the audit log tells: %s", last)
 		}
+		body["action"] = "hold"
+		holds := "/api/v1/limits/" + decode[limit.Limit](owner.post("/api/v1/limits", body).want(http.StatusCreated)).ID
+		spend(t, s.App, "limit-hold", time.Now().UTC(), cents(1))
+		heldByLimit := func(when string) {
+			held, err := s.Holds.Find(t.Context(), s.DB, "cto")
+			if err != nil || held == nil || held.State != hold.Held || held.By != actor.System.Name || !strings.HasPrefix(held.Reason, "Limit reached: ") {
+				t.Errorf("%s the hold is %+v, %v", when, held, err)
+			}
+		}
+		heldByLimit("at the limit")
+		owner.post(holds+"/allow", map[string]any{"amount": "5"}).want(http.StatusOK)
+		owner.send(http.MethodPatch, holds, map[string]any{"amount": "50"}).want(http.StatusOK)
+		owner.send(http.MethodDelete, holds, nil).want(http.StatusNoContent)
+		heldByLimit("without the limit")
 		owner.send(http.MethodPatch, at, map[string]any{"amount": "9"}).want(http.StatusOK)
 		if got := item("resolved"); got != "urgent" {
 			t.Errorf("after a higher amount the item is %s", got)

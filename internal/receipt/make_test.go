@@ -108,6 +108,17 @@ func TestNamedChecks(t *testing.T) {
 	}
 }
 
+// A reviewer must see that the last check failed, whatever the report says.
+func TestFailedCheck(t *testing.T) {
+	f := ran("go test ./...")
+	f.Text = "All tests pass."
+	f.Sessions[0].Messages = append(f.Sessions[0].Messages, message(began.Add(2*time.Minute), shellCall("go test ./...", "FAIL", 1)))
+	want := []receipt.Gap{{Kind: receipt.CheckFailed, Text: "The last run of `go test ./...` failed with exit code 1."}}
+	if r := receipt.Make(f); r.Grade != receipt.Claimed || !slices.Equal(r.Gaps, want) {
+		t.Errorf("the receipt is %s with %+v", r.Grade, r.Gaps)
+	}
+}
+
 // An agent that is sent back and does nothing must not get the receipt of its first attempt.
 func TestSentBack(t *testing.T) {
 	f := ran("go test ./...")

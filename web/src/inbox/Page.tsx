@@ -5,6 +5,7 @@ import { known, knownList } from '../app/prefetch'
 import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
 import { useGo } from '../app/useGo'
+import { NeverAsks } from '../approvals/NeverAsks'
 import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
@@ -13,7 +14,7 @@ import { Answer, Empty, NewRows, NoneFit } from '../ui/Views'
 import { Detail } from './Detail'
 import { cleared, Filters } from './Filters'
 import { buttonOf, ItemList } from './ItemList'
-import { filtersOf, isFiltered } from './itemFilters'
+import { filtersOf, isFiltered, type Filters as ItemFilters } from './itemFilters'
 import { listQuery, oneQuery } from './queries'
 import type { Go, InboxSearch } from './search'
 import { useItemActions } from './useItemActions'
@@ -54,7 +55,7 @@ export function InboxPage() {
           <Answer of={asked} what={words.what}>
             {items =>
               items.length === 0 ? (
-                <Nothing filtered={isFiltered(filters)} go={go} />
+                <Nothing filters={filters} go={go} />
               ) : (
                 <ItemList
                   beside
@@ -113,9 +114,16 @@ function usePanes(item: string | undefined, go: Go) {
   return { list, pane, open, move, back }
 }
 
-function Nothing({ filtered, go }: { filtered: boolean; go: Go }) {
-  return filtered ? (
-    <NoneFit clear={words.filters.clear} onClear={() => go(cleared)} title={words.noneFit} />
+function Nothing({ filters, go }: { filters: ItemFilters; go: Go }) {
+  return isFiltered(filters) ? (
+    <>
+      {filters.kind === 'approval' && (
+        <div className="mx-4">
+          <NeverAsks />
+        </div>
+      )}
+      <NoneFit clear={words.filters.clear} onClear={() => go(cleared)} title={words.noneFit} />
+    </>
   ) : (
     <Empty
       action={<Button onClick={() => go({ state: 'resolved', order: '-last' })}>{words.seeResolved}</Button>}

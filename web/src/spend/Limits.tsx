@@ -1,10 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
-import { api, ifMatch, newKey, type Schemas, take } from '../api/client'
+import { useState } from 'react'
+import { api, ifMatch, type Schemas, take } from '../api/client'
 import { asProblem } from '../api/problem'
-import { useTicking } from '../app/clock'
-import { useZone } from '../app/config'
-import { dayIn } from '../app/days'
 import { money } from '../app/format'
 import { leads, useMe } from '../app/queries'
 import { limits as words } from '../texts/limits'
@@ -17,12 +14,11 @@ import { State } from '../ui/State'
 import { SubmitForm } from '../ui/SubmitForm'
 import { say, sayFailed } from '../ui/toast'
 import { Answer, Empty } from '../ui/Views'
+import { FirstLimits, useForecast } from './FirstLimits'
 import { useLimitName } from './Headroom'
-import { isClose, isReached, quantity, suggested } from './headroom'
+import { isClose, isReached, quantity } from './headroom'
 import { LimitForm } from './LimitForm'
-import { type Limit, limitsQuery, type NewLimit } from './limitQueries'
-import { askOf } from './period'
-import { reportQuery } from './report'
+import { type Limit, limitsQuery } from './limitQueries'
 
 /** The limits on what agents spend. Everyone can read them; the owner and admins can change them. */
 export function LimitsTab() {
@@ -52,7 +48,7 @@ export function LimitsTab() {
       <Answer of={asked} rows={4} what={words.what}>
         {({ limits }) =>
           limits.length === 0 ? (
-            <Empty action={may && <FirstLimits add={add} />} icon="spend" title={words.none}>
+            <Empty action={may && <FirstLimits add={add} className="items-center" />} icon="spend" title={words.none}>
               <PerDay />
             </Empty>
           ) : (
@@ -77,50 +73,6 @@ export function LimitsTab() {
       </Dialog>
     </div>
   )
-}
-
-/** The limits to start with, far above the usual day. They stop nothing. */
-function firstLimits(perDay: string | undefined): [day: NewLimit, run: NewLimit] {
-  const day = suggested(perDay)
-  return [
-    { scope: 'all', measure: 'usd', amount: String(day), window: 'day', action: 'tell' },
-    { scope: 'all', measure: 'usd', amount: String(Math.max(1, day / 5)), window: 'run', action: 'tell' },
-  ]
-}
-
-function FirstLimits({ add }: { add: ReactNode }) {
-  const cache = useQueryClient()
-  const [keys] = useState(() => [newKey(), newKey()])
-  const defaults = firstLimits(useForecast()?.per_day_usd)
-  const create = useMutation({
-    mutationFn: async () => {
-      for (const [i, body] of defaults.entries())
-        await take(api.POST('/api/v1/limits', { body, params: { header: { 'Idempotency-Key': keys[i] ?? newKey() } } }))
-    },
-    onSuccess: () => {
-      say(words.defaultsAdded)
-      return cache.invalidateQueries(limitsQuery)
-    },
-    onError: err => sayFailed(err, words.couldNot),
-  })
-  return (
-    <div className="flex flex-col items-center gap-2">
-      <div className="flex flex-wrap justify-center gap-2">
-        <Button busy={create.isPending} icon="plus" look="primary" onClick={() => create.mutate()}>
-          {words.defaults(defaults[0].amount, defaults[1].amount)}
-        </Button>
-        {add}
-      </div>
-      <p className="text-soft text-xs">{words.defaultsHelp}</p>
-    </div>
-  )
-}
-
-/** The forecast of the month, with the average day. */
-function useForecast() {
-  const zone = useZone() ?? 'UTC'
-  const day = useTicking(now => dayIn(now, zone))
-  return useQuery(reportQuery(askOf({ first: day, last: day }, zone), 'agent')).data?.forecast
 }
 
 /** What agents spend on an average day, to choose an amount by. */

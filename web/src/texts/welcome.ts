@@ -89,6 +89,7 @@ export const welcome = {
       return `${[...(open > 0 ? [left] : []), ...(unknown > 0 ? [`${unknown} unknown`] : [])].join(', ')}:`
     },
     goesOn: 'Tasks, the inbox, and accounts already work. Agent features become available when these steps are done.',
+    noLimits: 'There are no limits yet, so nothing warns you when your agents spend more than usual.',
     later: 'You can reopen these steps from Settings, or from the Now page until they are done.',
   },
 } as const

@@ -1,7 +1,10 @@
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useTitle } from '../app/title'
 import { ForLeads } from '../settings/Bits'
+import { FirstLimits } from '../spend/FirstLimits'
+import { limitsQuery } from '../spend/limitQueries'
 import { texts } from '../texts'
 import { welcome as words } from '../texts/welcome'
 import { Button, buttonClass } from '../ui/Button'
@@ -187,6 +190,7 @@ function Stands({ of }: { of: Standing }) {
 
 /** The summary of all steps. */
 function End({ known }: { known: Known }) {
+  const limits = useQuery(limitsQuery).data?.limits
   const all = tasks.map(s => ({ step: s, of: standing(s, known) }))
   const unknown = all.filter(s => s.of.is === 'unknown').length
   const open = all.filter(s => s.of.is !== 'done').length - unknown
@@ -213,6 +217,12 @@ function End({ known }: { known: Known }) {
         ))}
       </ul>
       {open + unknown > 0 && <p>{words.end.goesOn}</p>}
+      {limits?.length === 0 && (
+        <>
+          <p>{words.end.noLimits}</p>
+          <FirstLimits />
+        </>
+      )}
       <p className="text-soft">{words.end.later}</p>
     </>
   )
