@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/hex"
-	"encoding/pem"
 	"fmt"
 	"math/big"
 	"time"
@@ -49,16 +48,6 @@ func (r *Runtime) Fingerprint() string {
 	}
 	sum := sha256.Sum256(der)
 	return hex.EncodeToString(sum[:])
-}
-
-// CertificatePEM returns the certificate in PEM format, so that clients can trust it. It is nil
-// if the runtime does not use TLS.
-func (r *Runtime) CertificatePEM() []byte {
-	der := r.certificateDER()
-	if der == nil {
-		return nil
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 func (r *Runtime) certificateDER() []byte {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,28 +142,6 @@ func TestCronRefusals(t *testing.T) {
 	plain.ok("cron.list", object{})
 }
 
-// A client that exceeds the rate limit for changes is refused for a while.
-func TestCronRateLimit(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	var ahead atomic.Int64
-	r := open(t, demo.Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
-	c := admin(t, r)
-	for range 30 {
-		c.call("cron.remove", object{"id": "x"})
-	}
-	e := must[object](t, c.call("cron.remove", object{"id": "x"}), "error")
-	if e["code"] != "UNAVAILABLE" || e["message"] != "rate limit exceeded for cron.remove; retry after 60s" || e["retryable"] != true ||
-		dig[string](e, "details", "limit") != "30 per 60s" {
-		t.Errorf("refused with %v", e)
-	}
-	c.ok("cron.add", job(nil)) // each method has its own limit
-	ahead.Add(int64(time.Minute))
-	if got := dig[string](c.call("cron.remove", object{"id": "x"}), "error", "details", "code"); got != "CRON_JOB_NOT_FOUND" {
-		t.Errorf("after a minute: %q", got)
-	}
-}
-
 // All jobs are read exactly once if they span several pages, sorted by name.
 func TestCronManyJobs(t *testing.T) {
 	t.Parallel()
@@ -189,77 +166,6 @@ func TestCronManyJobs(t *testing.T) {
 			t.Fatalf("the %d. is %q, want %q", n, j.Name, want)
 		}
 	}
-}
-
-// A job runs once at its time, a disabled one never, and a restart keeps both.
-func TestCronRuns(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 20, 8, 29, 0, 0, time.UTC) // 09:29 in Berlin
-	var ahead atomic.Int64
-	r := open(t, demo.Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
-	c := connected(t, r, func(o *link.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
-	n := gateway.NewJob{
-		Key: "k", Name: "daily-standup", AgentID: "cto", Enabled: true, Message: "Daily standup please", SessionTarget: "isolated",
-		Schedule: gateway.JobSchedule{Kind: "cron", Expr: "30 9 * * 1-5", Zone: "Europe/Berlin"},
-	}
-	made, err := c.AddJob(t.Context(), n)
-	if err != nil || made.State.NextRunAt == nil || !made.State.NextRunAt.Equal(now.Add(time.Minute)) {
-		t.Fatalf("made %+v, %v", made, err)
-	}
-	if again, err := c.AddJob(t.Context(), n); err != nil || again.ID != made.ID {
-		t.Errorf("the same key created %+v, %v", again, err)
-	}
-	off := n
-	off.Key, off.Name, off.Enabled = "", "off", false
-	if _, err := c.AddJob(t.Context(), off); err != nil {
-		t.Fatal(err)
-	}
-	ran := func() (n int) {
-		runs, _, err := c.JobRuns(t.Context(), gateway.JobRunsWanted{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(runs)
-	}
-	ahead.Store(int64(2 * time.Minute))
-	eventually(t, "the run", func() bool { return ran() == 1 })
-	r.Restart(0)
-	in(t, c, link.Connected)
-	eventually(t, "the list", func() bool {
-		jobs, err := c.Jobs(t.Context(), gateway.JobsWanted{AgentID: "cto"})
-		return err == nil && len(jobs) == 2 && jobs[0].ID == made.ID && jobs[0].State.LastStatus == "ok" &&
-			jobs[0].State.NextRunAt.Equal(time.Date(2026, 11, 23, 8, 30, 0, 0, time.UTC))
-	})
-	if n := r.Asked("cto"); n != 1 {
-		t.Errorf("the agent had %d turns, want one", n)
-	}
-}
-
-// A restart interrupts a job's run. The job reports it and runs again later.
-func TestCronInterrupted(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	c := connected(t, r, func(o *link.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
-	r.Silence("cto", true)
-	j, err := c.AddJob(t.Context(), gateway.NewJob{
-		Name: "j", AgentID: "cto", Message: "hi", SessionTarget: "isolated", Schedule: gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := c.RunJob(t.Context(), j.ID); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the run to begin", func() bool { return r.Asked("cto") == 1 })
-	if _, why, err := c.RunJob(t.Context(), j.ID); err != nil || why != "already-running" {
-		t.Errorf("second run: %q, %v", why, err)
-	}
-	r.Restart(0)
-	in(t, c, link.Connected)
-	eventually(t, "the job to report it", func() bool {
-		j, err := c.Job(t.Context(), j.ID)
-		return err == nil && j.State.LastStatus == "error" && strings.Contains(j.State.LastError, "interrupted") && j.State.RunningAt == nil
-	})
 }
 
 // fakeWardroom is a fake Wardroom server that records the calls of the COO.
@@ -325,40 +231,4 @@ func TestStandupCall(t *testing.T) {
 	if diff := cmp.Diff(want, going.calls); diff != "" {
 		t.Errorf("called (-want +got):\n%s", diff)
 	}
-}
-
-// The COO opens the standup of the team in the message.
-func TestStandupCallOfTeam(t *testing.T) {
-	t.Parallel()
-	d := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
-	c := join(t, open(t, demo.Options{Env: func(string, string) string { return "wrk_x" }}))
-	message := `Hold it at ` + d.URL + `: POST /api/v1/standups with {"team":"design-2"}, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY.`
-	c.ok("agent", question("coo", "run-1", message))
-	if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != "The 2026-11-20 standup is running." {
-		t.Error(got)
-	}
-	want := []string{`POST /api/v1/standups Bearer wrk_x application/json {"team":"design-2"}`, "POST /api/v1/standups/s1/run Bearer wrk_x"}
-	if diff := cmp.Diff(want, d.calls); diff != "" {
-		t.Errorf("called (-want +got):\n%s", diff)
-	}
-}
-
-// Stopped jobs must be observable, because tests of missed jobs depend on them.
-func TestStopJobs(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	c := admin(t, r)
-	r.StopJobs(true)
-	id := must[string](t, c.ok("cron.add", job(func(p object) { p["schedule"] = object{"kind": "every", "everyMs": 20} })), "id")
-	next := func() float64 { return dig[float64](c.ok("cron.get", object{"id": id}), "state", "nextRunAtMs") }
-	for first, end := next(), time.Now().Add(20*time.Second); next() == first; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nextRunAtMs does not change")
-		}
-	}
-	if runs := must[[]any](t, c.ok("cron.runs", object{"id": id}), "entries"); len(runs) > 0 {
-		t.Errorf("it ran %v", runs)
-	}
-	r.StopJobs(false)
-	c.until("a run", 0, func(f object) bool { return dig[string](f, "payload", "action") == "finished" })
 }

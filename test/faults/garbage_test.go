@@ -135,39 +135,3 @@ func TestGarbleAnswers(t *testing.T) {
 		t.Errorf("healed: %v", f)
 	}
 }
-
-// The handshake can be garbled too.
-func TestGarbleHandshake(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	r.Garble(NotJSON, WrongTypes)
-	c := dial(t, r, nil)
-	c.garbled = true
-	if nonce := c.event("connect.challenge")["payload"]; dig[float64](nonce, "nonce") != 36 {
-		t.Errorf("challenge %v", nonce)
-	}
-	if got := c.ok("connect", hello(nil)); dig[object](got, "auth", "scopes") == nil {
-		t.Errorf("hello %v", got)
-	}
-	if !c.has("{") {
-		t.Error("no garbage after the challenge")
-	}
-}
-
-// Inject sends any frame that a test needs.
-func TestInject(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	stranger, c := dial(t, r, nil), join(t, r)
-	c.garbled = true
-	r.Inject([]byte(`{"half`), false)
-	r.Inject([]byte{0, 1, 2}, true)
-	c.ok("health", object{})
-	if !c.has(`{"half`) || !c.has("\x00\x01\x02") {
-		t.Errorf("came %s", list(c.wire()))
-	}
-	stranger.event("connect.challenge")
-	if len(stranger.wire()) != 1 {
-		t.Error("a client without a handshake got it too")
-	}
-}

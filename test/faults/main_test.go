@@ -3,12 +3,9 @@ package faults
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -256,13 +253,6 @@ func (c *client) closed() (websocket.StatusCode, string) {
 	return -1, ""
 }
 
-// pong pings the runtime and waits for its pong.
-func (c *client) pong(within time.Duration) error {
-	ctx, cancel := context.WithTimeout(c.t.Context(), within)
-	defer cancel()
-	return c.ws.Ping(ctx)
-}
-
 // hello returns the params of a valid connect.
 func hello(change func(object)) object {
 	p := object{
@@ -307,36 +297,6 @@ func eventually(t *testing.T, what string, cond func() bool) {
 			t.Fatalf("timed out waiting for: %s", what)
 		}
 		<-time.After(2 * time.Millisecond)
-	}
-}
-
-// get fetches a probe.
-func get(t *testing.T, url string) (int, object) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain := trusting()
-	resp, err := plain.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var body object
-	_ = json.Unmarshal(data, &body) // not every page is JSON
-	return resp.StatusCode, body
-}
-
-// trusting returns an HTTP client that accepts any certificate.
-func trusting() *http.Client {
-	return &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 

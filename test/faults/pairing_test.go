@@ -177,45 +177,6 @@ func TestPairing(t *testing.T) {
 	m.connect(shared, readWrite, nil).ok("agents.list", object{})
 }
 
-// With pairing required, no client can connect without a device, and a device token is
-// useless without its device.
-func TestPairingWithoutDevice(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	r.RequirePairing(true)
-	got, _ := refusedConnect(t, r, hello(nil))
-	if code := dig[string](got, "details", "code"); code != "DEVICE_IDENTITY_REQUIRED" || got["code"] != "NOT_PAIRED" {
-		t.Errorf("refused with %v", got)
-	}
-	m := newMachine(t, r)
-	m.connect(shared, read, nil)
-	r.Approve(r.Pending()[0].ID)
-	own := must[string](t, m.connect(shared, read, nil).first(), "payload", "auth", "deviceToken")
-	got, _ = refusedConnect(t, r, hello(func(p object) { p["auth"] = object{"deviceToken": own} }))
-	if code := dig[string](got, "details", "code"); code != "DEVICE_IDENTITY_REQUIRED" {
-		t.Errorf("refused with %v", got)
-	}
-	thief := newMachine(t, r)
-	thief.refused(thief.connect(object{"deviceToken": own}, read, nil), "connect bad deviceToken")
-}
-
-// On the gateway's own host, a backend client's device is verified but not stored, and
-// another client's is paired automatically.
-func TestLocalDevice(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	m := newMachine(t, r)
-	auth := must[object](t, m.connect(shared, all, nil).first(), "payload", "auth")
-	if auth["deviceToken"] != nil || len(must[[]any](t, auth, "scopes")) != 3 {
-		t.Errorf("a service got %v", auth)
-	}
-	m.mode = "ui"
-	auth = must[object](t, m.connect(shared, readWrite, nil).first(), "payload", "auth")
-	if auth["deviceToken"] == nil || len(must[[]any](t, auth, "scopes")) != 2 || len(r.Pending()) != 0 {
-		t.Errorf("another client got %v", auth)
-	}
-}
-
 // Each kind of invalid device has its own code, with and without pairing.
 func TestDeviceRefusals(t *testing.T) {
 	t.Parallel()
@@ -254,34 +215,6 @@ func TestDeviceRefusals(t *testing.T) {
 	c := m.connect(shared, readWrite, device("publicKey", "AAAA"))
 	if code := dig[string](c.first(), "error", "details", "code"); code != "DEVICE_AUTH_PUBLIC_KEY_INVALID" {
 		t.Errorf("half a key is refused with %q", code)
-	}
-}
-
-// If the gateway's clock is wrong, it refuses a client that signs its own time, but accepts
-// one that signs the time of the challenge.
-func TestSignatureClock(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	r.Skew(time.Hour)
-	m := newMachine(t, r)
-	m.connect(shared, read, nil).ok("agents.list", object{})
-	_, key := m.id(), m.key
-	c := dial(t, r, nil)
-	nonce := must[string](t, c.event("connect.challenge"), "payload", "nonce")
-	d := demo.Device{ID: m.id(), PublicKey: base64.RawURLEncoding.EncodeToString(m.public()), Nonce: nonce, SignedAt: time.Now().UnixMilli()}
-	payload := signedPayloads(demo.Login{
-		Role: "operator", Scopes: read, Device: &d, Auth: demo.Credentials{Token: token},
-		Client: demo.Client{ID: "gateway-client", Mode: "backend", Platform: "linux"},
-	})[0]
-	got := c.call("connect", hello(func(p object) {
-		p["scopes"] = read
-		p["device"] = object{
-			"id": d.ID, "publicKey": d.PublicKey, "nonce": nonce, "signedAt": d.SignedAt,
-			"signature": base64.RawURLEncoding.EncodeToString(ed25519.Sign(key, []byte(payload))),
-		}
-	}))
-	if code := dig[string](got, "error", "details", "code"); code != "DEVICE_AUTH_SIGNATURE_EXPIRED" {
-		t.Errorf("signed by another clock: %v", got)
 	}
 }
 

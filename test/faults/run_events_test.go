@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -109,40 +108,6 @@ var newSession = under("/payload/session", "/displayName", "/inputTokens", "/out
 
 // ofEvent are the members of an event about a session that are not the session's.
 var ofEvent = strings.Fields("sessionKey agentId reason phase runId ts session message messageId messageSeq")
-
-// Every client with the read scope sees every run. Session rows reach only subscribers, and
-// clients without scopes see nothing.
-func TestVisibility(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{}, func(p *demo.Timing) { p.Tick = 50 * time.Millisecond })
-	join := func(scopes ...string) *client {
-		c := dial(t, r, nil)
-		c.ok("connect", hello(func(p object) { p["scopes"] = scopes }))
-		return c
-	}
-	nobody, reader, watcher, writer := join(), join(scopeRead), join(scopeRead), join(scopeWrite)
-	watcher.ok("sessions.subscribe", object{})
-	writer.ok("agent", question("cto", "run-1", "hi"))
-	watcher.settled(1)
-	for name, c := range map[string]*client{"reader": reader, "writer": writer} {
-		c.until("the end", 0, func(f object) bool { return f["event"] == "task" && label(f) == "task completed" })
-		for _, e := range c.eventLabels() {
-			if strings.HasPrefix(e, "sessions") || strings.HasPrefix(e, "message") {
-				t.Errorf("the %s sees %s", name, e)
-			}
-		}
-		if !slices.Contains(c.eventLabels(), "chat final") || !slices.Contains(c.eventLabels(), "agent lifecycle end") {
-			t.Errorf("the %s sees %v", name, c.eventLabels())
-		}
-	}
-	writer.ok("agents.list", object{}) // write includes read
-	nobody.event("tick")
-	for _, e := range nobody.eventLabels() {
-		if e != "tick" {
-			t.Errorf("without a scope one sees %s", e)
-		}
-	}
-}
 
 // endingTest is a way in which a run ends without an answer.
 type endingTest struct {

@@ -1,11 +1,8 @@
 package faults
 
 import (
-	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,44 +11,6 @@ import (
 
 	"wardroom/internal/gateway/demo"
 )
-
-// A wait that is too short and a wait for an unknown run give the same result: a timeout
-// without an end. The run continues.
-func TestWaitTimeout(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	r.Silence("cto", true)
-	c := join(t, r)
-	c.ok("agent", question("cto", "run-1", "hi"))
-	for run, rec := range map[string]string{"run-1": "agent.wait timeout", "no-such-run": "agent.wait unknown run"} {
-		got := c.call("agent.wait", object{"runId": run, "timeoutMs": 5})
-		want := must[object](t, recording(t, "responses.json", rec), "payload")
-		want["runId"] = run
-		if diff := cmp.Diff(want, got["payload"]); diff != "" {
-			t.Errorf("%s (-recorded +got):\n%s", rec, diff)
-		}
-	}
-	row := must[object](t, must[[]any](t, c.ok("sessions.list", object{}), "sessions")[0])
-	if row["hasActiveRun"] != true || row["status"] != "running" {
-		t.Errorf("the row says %v %v", row["hasActiveRun"], row["status"])
-	}
-	// While a run is active, its id is not in the row, so clients must not rely on it.
-	sameShape(t, "row", must[[]any](t, recording(t, "responses.json", "sessions.list while running"), "payload", "sessions")[0], row, "/lastActivityAt")
-	if id := must[string](t, c.ok("chat.history", object{"sessionKey": "agent:cto:test"}), "inFlightRun", "runId"); id != "run-1" {
-		t.Errorf("in flight is %s", id)
-	}
-}
-
-// A wait that starts before its run is answered when the run ends.
-func TestWaitBefore(t *testing.T) {
-	t.Parallel()
-	c := join(t, open(t, demo.Options{}))
-	id := c.ask("agent.wait", object{"runId": "run-1", "timeoutMs": patience.Milliseconds()})
-	c.ok("agent", question("cto", "run-1", "hi"))
-	if s := must[string](t, c.answer(id, 0), "payload", "status"); s != "ok" {
-		t.Errorf("status is %s", s)
-	}
-}
 
 // A repeated idempotency key never starts a second run: it answers in_flight while the run
 // is active, then the same result for five minutes.
@@ -84,24 +43,6 @@ func TestIdempotency(t *testing.T) {
 		t.Errorf("after five minutes: %s", s)
 	}
 	eventually(t, "two runs", func() bool { return r.Asked("cto") == 2 })
-}
-
-// A failure is kept like an answer.
-func TestIdempotentFailure(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	r.Fail("", "LLM request failed.")
-	c := join(t, r)
-	id := c.ask("agent", question("cto", "run-1", "hi"))
-	first := c.answer(id, 1)
-	r.Fail("", "")
-	again := c.call("agent", question("cto", "run-1", "hi"))
-	if diff := cmp.Diff(without(first, "id"), without(again, "id")); diff != "" {
-		t.Errorf("(-first +again):\n%s", diff)
-	}
-	if must[string](t, c.wait("run-1"), "status") != "error" || r.Asked("") != 1 {
-		t.Errorf("asked %d times", r.Asked(""))
-	}
 }
 
 // A session answers one question at a time, independently of other sessions.
@@ -207,115 +148,5 @@ func TestAbortQueue(t *testing.T) {
 	}
 	if r.Asked("cto") != 1 {
 		t.Errorf("%d runs were started", r.Asked("cto"))
-	}
-}
-
-// sessions.abort stops a session's active and queued runs and those of its sub-agents, and names
-// the active one.
-func TestAbortSession(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	r.Silence("cto", true)
-	c, other := join(t, r), join(t, r)
-	abort := func() map[string]any {
-		return c.ok("sessions.abort", object{"key": "agent:CTO:test", "clearQueued": true})
-	}
-	for i := range 2 {
-		c.ok("agent", question("cto", fmt.Sprintf("run-%d", i), "hi"))
-	}
-	if got := other.call("sessions.abort", object{"key": "agent:cto:test"}); must[string](t, got, "error", "message") != "unauthorized" {
-		t.Errorf("another client: %v", got)
-	}
-	child := demo.Prompt{SessionKey: "agent:cto:subagent:1", Parent: "agent:cto:test", RunID: "child", Message: "hi"}
-	for _, want := range []object{{"ok": true, "abortedRunId": "run-0", "status": "aborted"}, {"ok": true, "abortedRunId": nil, "status": "aborted"}} {
-		if err := r.Prompt(child); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, abort()); diff != "" {
-			t.Errorf("aborted (-want +got):\n%s", diff)
-		}
-		child.RunID += "-2"
-	}
-	if got := abort(); got["status"] != "no-active-run" {
-		t.Errorf("with nothing to stop: %v", got)
-	}
-	if tasks := must[[]any](t, other.ok("tasks.list", object{"status": []string{"queued", "running"}}), "tasks"); len(tasks) > 0 {
-		t.Errorf("still running: %v", tasks)
-	}
-}
-
-// Every token is counted, and prices are exact: per message, per run, per session and in
-// total.
-func TestUsage(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	r.Answer("", func(demo.Question) string { return strings.Repeat("word", 10) }) // 10 tokens
-	c := join(t, r)
-	ask := func(agent, run string) object {
-		id := c.ask("agent", question(agent, run, "What is new?")) // 3 tokens
-		return c.answer(id, 1)
-	}
-	// A context of 7000 is written to the cache: 7000×3.75 + 3×3 + 10×15 = 26409 millionths
-	// of a dollar.
-	first := must[object](t, ask("cto", "1"), "payload", "result", "meta", "agentMeta")
-	if v := must[float64](t, first, "costUsd"); v != 0.026409 {
-		t.Errorf("the first run cost %v", v)
-	}
-	// Then it is read from the cache: 7000×0.3 + 13×3.75 + 9 + 150 = 2307.75.
-	second := must[object](t, ask("cto", "2"), "payload", "result", "meta", "agentMeta")
-	if diff := cmp.Diff(object{
-		"input": 3.0, "output": 10.0, "cacheRead": 7000.0, "cacheWrite": 13.0, "total": 7026.0, "cost": object{"total": 0.00230775},
-	}, second["usage"]); diff != "" {
-		t.Errorf("the second run (-want +got):\n%s", diff)
-	}
-	ask("cmo", "3") // at a third of the price: 0.008803
-	r.Fail("cto", "no")
-	ask("cto", "4") // free
-	rows := must[[]any](t, c.ok("chat.history", object{"sessionKey": "agent:cto:test"}), "messages")
-	if v := must[float64](t, rows[1], "usage", "cost", "total"); v != 0.026409 {
-		t.Errorf("the message cost %v", v)
-	}
-	if k := must[string](t, rows[2], "idempotencyKey"); k != "2:user" {
-		t.Errorf("the question's key is %s", k)
-	}
-	if id := must[string](t, rows[3], "__openclaw", "runId"); id != "2" {
-		t.Errorf("the answer is of run %s", id)
-	}
-	all := c.ok("sessions.usage", object{"agentScope": "all", "mode": "utc"})
-	total := 0.0
-	for _, row := range must[[]any](t, all, "sessions") {
-		total += must[float64](t, row, "usage", "totalCost")
-	}
-	if math.Abs(total-0.03751975) > 1e-12 {
-		t.Errorf("in all: %v", total)
-	}
-	if n := len(must[[]any](t, c.ok("sessions.usage", object{}), "sessions")); n != 0 {
-		t.Errorf("the default agent has %d sessions", n)
-	}
-}
-
-// If the board can't be read, the run fails.
-func TestBoardError(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{Board: func(context.Context, string) ([]demo.Task, error) { return nil, context.DeadlineExceeded }})
-	c := join(t, r)
-	c.ok("agent", question("cto", "run-1", "standup"))
-	if got := c.wait("run-1"); got["status"] != "error" || !strings.Contains(must[string](t, got, "error"), "board") {
-		t.Errorf("ended as %v", got)
-	}
-}
-
-// An answer can be empty.
-func TestEmptyAnswer(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	r.Answer("cto", func(demo.Question) string { return "" })
-	c := join(t, r)
-	id := c.ask("agent", question("cto", "run-1", "standup"))
-	if n := len(must[[]any](t, c.answer(id, 1), "payload", "result", "payloads")); n != 0 {
-		t.Errorf("%d payloads", n)
-	}
-	if got := c.wait("run-1"); must[string](t, got, "terminalReply", "disposition") != "empty" || got["status"] != "ok" {
-		t.Errorf("ended as %v", got)
 	}
 }
