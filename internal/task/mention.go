@@ -8,6 +8,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/plaintext"
 )
@@ -136,118 +140,42 @@ func inName(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("_.-'’", r)
 }
 
-// withoutCode removes the code from a Markdown text, because a name in code is
-// not a mention. It recognizes the kinds of code in CommonMark: fenced blocks,
-// indented blocks, and code spans. A code span cannot extend beyond its
-// paragraph.
+// markdownParser is safe for concurrent use.
+var markdownParser = goldmark.DefaultParser()
+
+// withoutCode returns a Markdown text with a line break in place of its code, because a name in code is not a mention.
 func withoutCode(markdown string) string {
-	var out, paragraph strings.Builder
-	fence, listed, blank := "", false, true
-	flush := func() {
-		out.WriteString(withoutSpans(paragraph.String()))
-		paragraph.Reset()
-	}
-	for line := range strings.Lines(markdown) {
-		trimmed := strings.TrimSpace(line)
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		mark := fenceOf(trimmed)
-		switch {
-		case fence != "":
-			if mark != "" && strings.HasPrefix(mark, fence) && mark == trimmed {
-				fence = ""
-			}
-			continue
-		case mark != "" && (indent < 4 || listed):
-			flush()
-			out.WriteByte('\n')
-			fence, blank = mark, true
-			continue
-		case trimmed == "":
-			flush()
-			blank = true
-		case blank && !listed && (indent >= 4 || line[0] == '\t'):
-			continue // an indented block, which may contain blank lines
-		default:
-			if blank && indent == 0 {
-				listed = false
-			}
-			listed = listed || isItem(trimmed)
-			blank = false
-		}
-		paragraph.WriteString(line)
-	}
-	flush()
-	return out.String()
-}
-
-// fenceOf returns the backticks or tildes with which a line opens or closes a fenced block. It
-// returns "" for other lines.
-func fenceOf(line string) string {
-	for _, sign := range []string{"`", "~"} {
-		rest := strings.TrimLeft(line, sign)
-		if n := len(line) - len(rest); n >= 3 && (sign == "~" || !strings.Contains(rest, "`")) {
-			return line[:n]
-		}
-	}
-	return ""
-}
-
-// isItem reports whether a line begins a list item. Indented lines within an
-// item are text, not code.
-func isItem(line string) bool {
-	rest := strings.TrimLeft(line, "0123456789")
-	if len(rest) < len(line) {
-		return strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")
-	}
-	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "+ ")
-}
-
-// withoutSpans removes code spans from a paragraph. A code span is the text
-// between two runs of backticks of the same length. A run of backticks without
-// a matching run is ordinary text.
-func withoutSpans(text string) string {
+	source := []byte(markdown)
 	var out strings.Builder
-	unclosed := map[int]bool{} // lengths of runs that do not occur again
-	for i := 0; i < len(text); {
-		switch {
-		case text[i] == '\\' && i+1 < len(text) && text[i+1] == '`':
-			out.WriteByte('\n') // ends a name
-			i += 2
-		case text[i] != '`':
-			out.WriteByte(text[i])
-			i++
-		default:
-			n := runOf(text[i:])
-			end := -1
-			if !unclosed[n] {
-				end = closing(text[i+n:], n)
-			}
-			if end < 0 {
-				unclosed[n] = true
-				end = 0
-			}
-			out.WriteByte('\n') // ends a name
-			i += n + end
+	at := 0
+	cut := func(code ...text.Segment) {
+		for _, c := range code {
+			out.Write(source[at:c.Start])
+			out.WriteByte('\n')
+			at = c.Stop
 		}
 	}
+	_ = ast.Walk(markdownParser.Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.FencedCodeBlock:
+			if n.Info != nil {
+				cut(n.Info.Segment)
+			}
+			cut(n.Lines().Sliced(0, n.Lines().Len())...)
+		case *ast.CodeBlock:
+			cut(n.Lines().Sliced(0, n.Lines().Len())...)
+		case *ast.Text:
+			if n.Parent().Kind() == ast.KindCodeSpan {
+				cut(n.Segment)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	out.Write(source[at:])
 	return out.String()
-}
-
-func runOf(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
-
-// closing returns the offset just after the next run of exactly n backticks, or
-// -1 if there is no such run.
-func closing(text string, n int) int {
-	for at := 0; ; {
-		i := strings.IndexByte(text[at:], '`')
-		if i < 0 {
-			return -1
-		}
-		run := runOf(text[at+i:])
-		if at += i + run; run == n {
-			return at
-		}
-	}
 }
 
 // mentioned returns the IDs of the active accounts that a text mentions, in
