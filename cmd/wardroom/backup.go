@@ -51,7 +51,10 @@ func (c backupCmd) Run(ctx context.Context, t terminal) error {
 	fmt.Fprintf(report, "It contains the whole database (%s). It does not contain the settings (.env) or the encryption key (ENCRYPTION_KEY, or %s): back them up separately.\n",
 		origin(made.Manifest), filepath.Join(dataDir, "encryption.key"))
 	if len(made.Faults) > 0 {
-		return fmt.Errorf("the backup was written, but the database has problems, so `wardroom restore` will refuse the backup:\n%s", indented(made.Faults))
+		return fmt.Errorf(
+			"the backup was written, but the database has problems, so `wardroom restore` will refuse the backup:\n%s",
+			indented(made.Faults),
+		)
 	}
 	return nil
 }
@@ -171,7 +174,8 @@ func isTerminal(w io.Writer) bool {
 // described returns a short description of a backup: its database, its date and the
 // version of Wardroom that made it.
 func described(m backup.Manifest) string {
-	return fmt.Sprintf("a backup of %s, made at %s by Wardroom %s", origin(m), m.MadeAt.Format("2006-01-02 15:04:05 UTC"), m.Version)
+	return fmt.Sprintf("a backup of %s, made at %s by Wardroom %s", origin(m),
+		m.MadeAt.Format("2006-01-02 15:04:05 UTC"), m.Version)
 }
 
 // origin describes the database that a backup was made from.

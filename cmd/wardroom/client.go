@@ -71,7 +71,9 @@ type answer struct {
 func (c client) address() (*url.URL, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return nil, usage(errors.New("--url (WARDROOM_URL) must be an http or https address without a password, such as http://127.0.0.1:3000"))
+		return nil, usage(errors.New(
+			"--url (WARDROOM_URL) must be an http or https address without a password, such as http://127.0.0.1:3000",
+		))
 	}
 	return u, nil
 }
@@ -81,13 +83,15 @@ func apiKey() (string, error) {
 	for _, name := range []string{"WARDROOM_KEY", "WARDROOM_API_KEY"} {
 		key := os.Getenv(name)
 		if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return "", usage(fmt.Errorf("%s has characters that no key has. Set it to the key that `wardroom key add` prints", name))
+			return "", usage(fmt.Errorf("%s has characters that no key has. Set it to the key that `wardroom key add` prints",
+				name))
 		}
 		if key != "" {
 			return key, nil
 		}
 	}
-	return "", withStatus(exitForbidden, "no API key. Create one with `wardroom key add EMAIL --name NAME`, and set WARDROOM_KEY to it")
+	return "", withStatus(exitForbidden,
+		"no API key. Create one with `wardroom key add EMAIL --name NAME`, and set WARDROOM_KEY to it")
 }
 
 // do sends a request and returns the response. All requests can be repeated safely, so do repeats one
@@ -142,7 +146,9 @@ func send(ctx context.Context, u *url.URL, key string, r call, body []byte) (got
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	// A redirect could lead the key to another host.
-	res, err := (&http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(req)
+	res, err := (&http.Client{
+		Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}).Do(req)
 	if err != nil {
 		return answer{}, true, unreachable(u, err)
 	}
@@ -169,7 +175,8 @@ func unreachable(u *url.URL, err error) error {
 		return withStatus(exitUnavailable, "could not reach Wardroom at %s://%s through the proxy %s, which %s_PROXY in the environment sets: %w. Add %s to NO_PROXY, or correct the proxy",
 			u.Scheme, u.Host, via.Host, strings.ToUpper(u.Scheme), err, u.Hostname())
 	}
-	return withStatus(exitUnavailable, "could not reach Wardroom at %s://%s: %w. Start it, or set WARDROOM_URL to its address", u.Scheme, u.Host, err)
+	return withStatus(exitUnavailable,
+		"could not reach Wardroom at %s://%s: %w. Start it, or set WARDROOM_URL to its address", u.Scheme, u.Host, err)
 }
 
 // foreign returns the error for a response that is not Wardroom's, such as that of a proxy. It says nothing about
@@ -229,7 +236,8 @@ func exitOf(status int) int {
 		return exitNotFound
 	case http.StatusConflict, http.StatusPreconditionFailed:
 		return exitConflict
-	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
 		return exitUnavailable
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return exitUsage

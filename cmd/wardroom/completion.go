@@ -38,7 +38,8 @@ complete -o default -F _wardroom wardroom
 }
 compdef _wardroom wardroom
 `,
-	"fish": `complete -c wardroom -f -a '(wardroom ` + completeCommand + ` (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
+	"fish": `complete -c wardroom -f -a '(wardroom ` + completeCommand +
+		` (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
 `,
 }
 

@@ -37,7 +37,12 @@ func (c demoCmd) Run(ctx context.Context, t terminal) error {
 	}
 	file := &logFile{path: filepath.Join(folder, "wardroom.log")}
 	defer file.Close()
-	d, err := app.NewDemo(ctx, app.DemoOptions{Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace, Work: c.Work, Still: c.Still, Timezone: cmp.Or(c.Timezone, localZone())}, newLog(file, config.Common{LogFormat: "text"}))
+	d, err := app.NewDemo(ctx,
+		app.DemoOptions{
+			Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace, Work: c.Work, Still: c.Still,
+			Timezone: cmp.Or(c.Timezone, localZone()),
+		},
+		newLog(file, config.Common{LogFormat: "text"}))
 	if errors.Is(err, app.ErrSettings) {
 		return usage(err)
 	}

@@ -39,7 +39,8 @@ func (c healthCmd) Run(ctx context.Context, t terminal) error {
 		return fmt.Errorf("not running, or not reachable: %w", err)
 	}
 	defer res.Body.Close()
-	var said struct{ Status, Detail any }                                         // a page of another program may have either, of any type
+	// a page of another program may have either, of any type
+	var said struct{ Status, Detail any }
 	_ = json.NewDecoder(http.MaxBytesReader(nil, res.Body, 64<<10)).Decode(&said) // empty for another program
 	detail, failed := said.Detail.(string)
 	switch {

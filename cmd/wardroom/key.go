@@ -72,7 +72,8 @@ func (c keyListCmd) Run(ctx context.Context, parent *cli, t terminal) (err error
 		}
 		for _, k := range part.Rows {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				k.ID, k.Name, k.Hint, formatTime(&k.CreatedAt), formatTime(k.LastUsedAt), formatTime(k.ExpiresAt), formatTime(k.RevokedAt))
+				k.ID, k.Name, k.Hint, formatTime(&k.CreatedAt), formatTime(k.LastUsedAt),
+				formatTime(k.ExpiresAt), formatTime(k.RevokedAt))
 		}
 		if cursor = part.Next; cursor == "" {
 			return table.Flush()

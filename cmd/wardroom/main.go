@@ -97,9 +97,9 @@ func brief(err error) string {
 // after printing the help. The function dispatch recovers it.
 type done struct{ code int }
 
-// dotEnv reads the .env file and the files with secrets, and returns them as variables. The demo ignores both, because
-// they configure a regular Wardroom, whose port the demo must not use. So do the commands of agents, because .env may be
-// a file of the project that the agent works on, which must not choose where the API key is sent.
+// dotEnv reads the .env file and the files with secrets, and returns them as variables. The demo ignores both,
+// because they configure a regular Wardroom, whose port the demo must not use. So do the commands of agents, because
+// .env may be a file of the project that the agent works on, which must not choose where the API key is sent.
 func dotEnv(args []string) (map[string]string, error) {
 	if len(args) > 0 && slices.Contains([]string{"demo", "task", "ask", "completion", completeCommand}, args[0]) {
 		return map[string]string{}, nil
@@ -154,8 +154,8 @@ func dispatch(ctx context.Context, args []string, t terminal) (err error) {
 // variableName matches the name of a setting in an error.
 var variableName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\b`)
 
-// withOrigins adds to an error about settings which of those that it names come from the environment or the .env file. Some
-// names, such as HOST and PORT, are so common that a shell or a platform sets them for something else.
+// withOrigins adds to an error about settings which of those that it names come from the environment or the .env
+// file. Some names, such as HOST and PORT, are so common that a shell or a platform sets them for something else.
 func withOrigins(err error, args []string, dotEnv map[string]string) error {
 	if !errors.Is(err, errUsage) && !errors.Is(err, app.ErrListen) {
 		return err
@@ -212,8 +212,8 @@ func (versionCmd) Run(t terminal) error {
 	return err
 }
 
-// commit returns the commit that the binary was built from and its time, such as " (fce0352d16ab, 2026-11-30T08:00:00Z)".
-// It is empty if the binary was built outside of a Git repository.
+// commit returns the commit that the binary was built from and its time, such as " (fce0352d16ab,
+// 2026-11-30T08:00:00Z)". It is empty if the binary was built outside of a Git repository.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

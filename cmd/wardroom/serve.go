@@ -37,7 +37,8 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return errors.Join(err, a.Close())
 	}
-	log.InfoContext(ctx, "serving", "address", "http://"+ln.Addr().String(), "version", app.Version, "database", a.DB.Engine().String())
+	log.InfoContext(ctx, "serving", "address", "http://"+ln.Addr().String(), "version", app.Version,
+		"database", a.DB.Engine().String())
 	go releaseMemory(ctx)
 	running, stop := context.WithCancel(ctx)
 	var systemd sync.WaitGroup // so that the process does not end before it has said that it stops
@@ -67,7 +68,8 @@ func releaseMemory(ctx context.Context) {
 // showSetup explains on the terminal how to create the owner account. It writes nothing to the log,
 // because other people may read the log.
 func (t terminal) showSetup(o app.SetupOffer) {
-	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Page, o.Token, o.Token, o.Address, o.Token)
+	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Page, o.Token, o.Token,
+		o.Address, o.Token)
 }
 
 // setup explains how to create the owner account without leaking the token into logs,

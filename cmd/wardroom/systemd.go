@@ -11,9 +11,10 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// notifySystemd tells systemd that the service is ready as soon as it answers at its address, and that it stops when ctx
-// ends. If the unit has a watchdog, notifySystemd asks the service twice in each interval, and tells systemd if it
-// answers; otherwise systemd restarts the service. Without systemd, or if the unit's type is not notify, it does nothing.
+// notifySystemd tells systemd that the service is ready as soon as it answers at its address, and that it stops when
+// ctx ends. If the unit has a watchdog, notifySystemd asks the service twice in each interval, and tells systemd if
+// it answers; otherwise systemd restarts the service. Without systemd, or if the unit's type is not notify, it does
+// nothing.
 func notifySystemd(ctx context.Context, address string, log *slog.Logger) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return

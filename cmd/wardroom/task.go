@@ -152,7 +152,9 @@ func (c taskShowCmd) Run(ctx context.Context, parent *cli, t terminal) error {
 	if err := printAnswer(parent.Task.client, t, got, printTask); err != nil || parent.Task.JSON {
 		return err
 	}
-	got, err = parent.Task.do(ctx, call{method: http.MethodGet, path: c.path("/comments"), query: url.Values{"sort": {"-created"}, "limit": {"20"}}})
+	got, err = parent.Task.do(ctx, call{
+		method: http.MethodGet, path: c.path("/comments"), query: url.Values{"sort": {"-created"}, "limit": {"20"}},
+	})
 	if err != nil {
 		return err
 	}
@@ -187,7 +189,9 @@ func (c taskReportCmd) words(t terminal) (string, error) {
 	case err != nil:
 		return "", err
 	case c.Kind == "done" && (c.Checked == "" || c.NotChecked == ""):
-		return "", usage(errors.New("a report of finished work needs --checked and --not-checked, so that a reviewer knows where to look"))
+		return "", usage(errors.New(
+			"a report of finished work needs --checked and --not-checked, so that a reviewer knows where to look",
+		))
 	case c.Kind != "done" && given:
 		return "", usage(errors.New("--checked and --not-checked are only for done. Put them into the text"))
 	case given:
@@ -215,7 +219,9 @@ func (c taskReportCmd) Run(ctx context.Context, parent *cli, t terminal) error {
 	if err != nil {
 		return err
 	}
-	return printAnswer(parent.Task.client, t, got, func(w io.Writer, b boardTask) { fmt.Fprintf(w, "The report is on %s.\n", b.state()) })
+	return printAnswer(parent.Task.client, t, got, func(w io.Writer, b boardTask) {
+		fmt.Fprintf(w, "The report is on %s.\n", b.state())
+	})
 }
 
 type taskCommentCmd struct {
@@ -231,7 +237,8 @@ func (c taskCommentCmd) Run(ctx context.Context, parent *cli, t terminal) error 
 	if err != nil {
 		return err
 	}
-	return parent.Task.create(ctx, t, c.Again, c.path("/comments"), map[string]any{"body": words}, func(boardTask) string { return "The comment" })
+	return parent.Task.create(ctx, t, c.Again, c.path("/comments"), map[string]any{"body": words},
+		func(boardTask) string { return "The comment" })
 }
 
 type taskCreateCmd struct {
@@ -250,7 +257,9 @@ func (c taskCreateCmd) Run(ctx context.Context, parent *cli, t terminal) error {
 		return err
 	}
 	body := map[string]any{"title": c.Title}
-	for name, value := range map[string]string{"description": about, "assignee_id": c.Assignee, "priority": c.Priority, "parent_id": c.Parent} {
+	for name, value := range map[string]string{
+		"description": about, "assignee_id": c.Assignee, "priority": c.Priority, "parent_id": c.Parent,
+	} {
 		if value != "" {
 			body[name] = value
 		}
@@ -259,7 +268,9 @@ func (c taskCreateCmd) Run(ctx context.Context, parent *cli, t terminal) error {
 }
 
 // create sends a request that creates something, and prints what became of it.
-func (c client) create(ctx context.Context, t terminal, again bool, path string, body any, name func(boardTask) string) error {
+func (c client) create(
+	ctx context.Context, t terminal, again bool, path string, body any, name func(boardTask) string,
+) error {
 	key, err := keyOf(again, path, body)
 	if err != nil {
 		return err

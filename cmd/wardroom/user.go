@@ -34,14 +34,18 @@ type userCmd struct {
 }
 
 // open calls openAccounts with the command's settings.
-func (c userCmd) open(ctx context.Context, t terminal) (_ context.Context, _ *account.Service, done func() error, _ error) {
+func (c userCmd) open(
+	ctx context.Context, t terminal,
+) (_ context.Context, _ *account.Service, done func() error, _ error) {
 	return openAccounts(ctx, t, c.RawCommon)
 }
 
 // openAccounts opens the database and returns the account service, a context with the
 // system as the actor, and a function that closes the database. It does not lock the
 // database, so the commands that call it also work while Wardroom runs.
-func openAccounts(ctx context.Context, t terminal, raw config.RawCommon) (_ context.Context, _ *account.Service, done func() error, _ error) {
+func openAccounts(
+	ctx context.Context, t terminal, raw config.RawCommon,
+) (_ context.Context, _ *account.Service, done func() error, _ error) {
 	cfg, _, err := raw.Check()
 	if err != nil {
 		return nil, nil, nil, usage(fmt.Errorf("invalid settings:\n%w", err))
@@ -67,7 +71,9 @@ func exists(database string) error {
 		return nil
 	}
 	if _, err := os.Stat(database); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("no database at %s: set DATA_DIR to the folder that contains it, or run `wardroom migrate` to create it", database)
+		return fmt.Errorf(
+			"no database at %s: set DATA_DIR to the folder that contains it, or run `wardroom migrate` to create it", database,
+		)
 	}
 	return nil
 }

@@ -74,25 +74,27 @@ type Change struct {
 
 // Errors that the account operations return.
 var (
-	ErrBusy         = fault.New(fault.Throttled, "passwords_busy", "Too many password checks are in progress.")
-	ErrLogin        = fault.New(fault.Unauthenticated, "login_failed", "The email or password is wrong.")
-	ErrThrottled    = fault.New(fault.Throttled, "too_many_logins", "Too many failed logins.")
-	ErrPassword     = fault.New(fault.Forbidden, "wrong_password", "The current password is wrong.")
-	ErrConfirm      = fault.New(fault.Forbidden, "password_required", "This change requires your current password.")
-	ErrOwnPassword  = fault.New(fault.Forbidden, "own_password", "Changing your own password requires your current password.")
+	ErrBusy        = fault.New(fault.Throttled, "passwords_busy", "Too many password checks are in progress.")
+	ErrLogin       = fault.New(fault.Unauthenticated, "login_failed", "The email or password is wrong.")
+	ErrThrottled   = fault.New(fault.Throttled, "too_many_logins", "Too many failed logins.")
+	ErrPassword    = fault.New(fault.Forbidden, "wrong_password", "The current password is wrong.")
+	ErrConfirm     = fault.New(fault.Forbidden, "password_required", "This change requires your current password.")
+	ErrOwnPassword = fault.New(fault.Forbidden, "own_password",
+		"Changing your own password requires your current password.")
 	ErrToken        = fault.New(fault.Unauthenticated, "token_invalid", "The token is invalid or has expired.")
 	ErrDeactivated  = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")
 	ErrRegistration = fault.New(fault.Forbidden, "registration_disabled", "Registration is disabled.")
 	ErrSetupDone    = fault.New(fault.Conflict, "setup_done", "Wardroom already has an owner.")
-	ErrSignInLink   = fault.New(fault.Forbidden, "sign_in_link_invalid", "The sign-in link is invalid, expired, or already used.")
-	ErrSetupToken   = fault.New(fault.Forbidden, "setup_token_invalid", "The setup token is invalid or has expired.")
-	ErrNotFound     = fault.New(fault.NotFound, "user_not_found", "User not found.")
-	ErrNameTaken    = fault.New(fault.Conflict, "name_taken", "Another account already uses this name.")
-	ErrEmailTaken   = fault.New(fault.Conflict, "email_taken", "Another account already uses this email.")
-	ErrAgentTaken   = fault.New(fault.Conflict, "agent_taken", "This agent already has an active account.")
-	ErrOwnerOnly    = fault.New(fault.Forbidden, "owner_only", "Only the owner can change the owner's account.")
-	ErrOneOwner     = fault.New(fault.Conflict, "one_owner", "There must be exactly one active owner.")
-	ErrStale        = fault.New(fault.Stale, "user_stale", "The account has changed since you read it.")
+	ErrSignInLink   = fault.New(fault.Forbidden, "sign_in_link_invalid",
+		"The sign-in link is invalid, expired, or already used.")
+	ErrSetupToken = fault.New(fault.Forbidden, "setup_token_invalid", "The setup token is invalid or has expired.")
+	ErrNotFound   = fault.New(fault.NotFound, "user_not_found", "User not found.")
+	ErrNameTaken  = fault.New(fault.Conflict, "name_taken", "Another account already uses this name.")
+	ErrEmailTaken = fault.New(fault.Conflict, "email_taken", "Another account already uses this email.")
+	ErrAgentTaken = fault.New(fault.Conflict, "agent_taken", "This agent already has an active account.")
+	ErrOwnerOnly  = fault.New(fault.Forbidden, "owner_only", "Only the owner can change the owner's account.")
+	ErrOneOwner   = fault.New(fault.Conflict, "one_owner", "There must be exactly one active owner.")
+	ErrStale      = fault.New(fault.Stale, "user_stale", "The account has changed since you read it.")
 )
 
 // Limits on the fields of an account.
@@ -266,7 +268,8 @@ func checkAvatar(s string) string {
 		return fmt.Sprintf("Must be at most %d bytes.", maxAvatar)
 	case plaintext.Odd(s) != "":
 		return "Contains " + plaintext.Odd(s) + "."
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || plaintext.Line(s) != plaintext.NFC(s):
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil ||
+		plaintext.Line(s) != plaintext.NFC(s):
 		return "Must be a URL that starts with https:// or http://."
 	}
 	return ""

@@ -91,7 +91,9 @@ func (n *notes) note(what auditEntry, from netip.Addr, now time.Time) {
 		n.entries = map[auditEntry]*auditCount{}
 	}
 	if n.entries[what] == nil && len(n.entries) >= maxEntries {
-		what = auditEntry{kind: what.kind, by: actor.Anonymous, about: event.Subject{Kind: "address", ID: "others", Name: "many others"}}
+		what = auditEntry{
+			kind: what.kind, by: actor.Anonymous, about: event.Subject{Kind: "address", ID: "others", Name: "many others"},
+		}
 	}
 	one := n.entries[what]
 	if one == nil {
@@ -184,7 +186,8 @@ func (s *Service) Run(ctx context.Context) error {
 
 func (s *Service) warn(ctx context.Context, err error) {
 	if err != nil && s.Log != nil {
-		s.Log.WarnContext(ctx, "could not write uses of keys and devices, and login events; they are lost", slog.Any("err", err))
+		s.Log.WarnContext(ctx, "could not write uses of keys and devices, and login events; they are lost",
+			slog.Any("err", err))
 	}
 }
 

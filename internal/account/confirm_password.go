@@ -57,7 +57,9 @@ func (p *proof) allow(ctx context.Context, tx *db.Tx, was, is User, password boo
 	case p != nil:
 		return p.check(ctx, tx)
 	case needsPassword(was, is, password) && actor.From(ctx).Role != "":
-		return ErrConfirm.With("This change affects an account that can manage other accounts. Send your password as current_password.")
+		return ErrConfirm.With(
+			"This change affects an account that can manage other accounts. Send your password as current_password.",
+		)
 	}
 	return nil
 }
@@ -67,7 +69,9 @@ func (p *proof) allow(ctx context.Context, tx *db.Tx, was, is User, password boo
 // the change. That function returns an error if the caller's account has changed meanwhile. The
 // text what names the change in the audit log. If the password is missing, Confirm returns
 // ErrConfirm; if it is wrong, Confirm counts a failed login and returns ErrPassword.
-func (s *Service) Confirm(ctx context.Context, password *string, what string, do func(check func(context.Context, *db.Tx) error) error) error {
+func (s *Service) Confirm(
+	ctx context.Context, password *string, what string, do func(check func(context.Context, *db.Tx) error) error,
+) error {
 	if password == nil {
 		return ErrConfirm.With("Send your password as current_password.")
 	}
@@ -107,7 +111,8 @@ func (s *Service) confirmed(ctx context.Context, password *string, what string, 
 	case !matches:
 		self := actor.Actor{ID: was.ID, Name: was.Name}
 		about := event.Subject{Kind: "user", ID: was.ID, Name: was.Name}
-		s.notes.note(auditEntry{kind: "password.refused", about: about, by: self, reason: "wrong current password"}, from, s.Now())
+		s.notes.note(auditEntry{kind: "password.refused", about: about, by: self, reason: "wrong current password"}, from,
+			s.Now())
 		return ErrPassword
 	}
 	if err = do(&proof{was, &try}); err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrPassword) {

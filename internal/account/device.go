@@ -114,7 +114,9 @@ func scanDevice(r db.Row) (d Device, err error) {
 var devices = list.List[Device]{
 	Table: `sign_ins`, Columns: deviceColumns, Scan: scanDevice, Usual: "-created",
 	Sorts: map[string]list.Sort[Device]{
-		"created": {Columns: []string{`created_at`, `id`}, Position: func(d Device) []any { return []any{d.CreatedAt.Time, d.ID} }},
+		"created": {
+			Columns: []string{`created_at`, `id`}, Position: func(d Device) []any { return []any{d.CreatedAt.Time, d.ID} },
+		},
 	},
 }
 
@@ -127,7 +129,8 @@ func insertDevice(ctx context.Context, tx *db.Tx, userID string, d Device) error
 
 // touchDevice stores the time of a device's last use, unless a later time is already stored.
 func touchDevice(ctx context.Context, tx *db.Tx, id string, at time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE sign_ins SET last_used_at = ? WHERE id = ? AND (last_used_at < ? OR last_used_at > ?)`, at, id, at, at.Add(clock.Skew))
+	_, err := tx.Exec(ctx, `UPDATE sign_ins SET last_used_at = ? WHERE id = ? AND (last_used_at < ? OR last_used_at > ?)`,
+		at, id, at, at.Add(clock.Skew))
 	return err
 }
 
@@ -159,7 +162,8 @@ func (s *Service) SignOut(ctx context.Context, id string) error {
 		return ErrDevice // PostgreSQL rejects it as a parameter
 	}
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		d, err := scanDevice(tx.QueryRow(ctx, `DELETE FROM sign_ins WHERE id = ? AND user_id = ? RETURNING `+deviceColumns, id, by.ID))
+		d, err := scanDevice(tx.QueryRow(ctx, `DELETE FROM sign_ins WHERE id = ? AND user_id = ? RETURNING `+deviceColumns,
+			id, by.ID))
 		switch {
 		case db.IsNotFound(err):
 			return ErrDevice
@@ -201,5 +205,6 @@ func (s *Service) signOutAll(ctx context.Context, tx *db.Tx, except string) erro
 // authenticated again.
 func (s *Service) recordSignOut(ctx context.Context, tx *db.Tx, data map[string]any) error {
 	by := actor.From(ctx)
-	return event.Record(ctx, tx, s.Now(), event.Audit, loginEnded, event.Subject{Kind: "user", ID: by.ID, Name: by.Name}, data)
+	return event.Record(ctx, tx, s.Now(), event.Audit, loginEnded,
+		event.Subject{Kind: "user", ID: by.ID, Name: by.Name}, data)
 }

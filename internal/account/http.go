@@ -27,16 +27,19 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("If registration is enabled (see registration_enabled in /config), creates an account with the user role and logs in. "+
 			"A request with an email or name that another account uses, or that looks the same, is rejected and counts as a failed login from your IP address."))
 	web.Post(api, "/auth/setup", actor.Public, "Become the owner", s.handleSetup,
-		web.Status(http.StatusCreated), web.Fails(ErrSetupDone, ErrSetupToken, ErrEmailTaken, ErrNameTaken, ErrThrottled, ErrBusy),
+		web.Status(http.StatusCreated),
+		web.Fails(ErrSetupDone, ErrSetupToken, ErrEmailTaken, ErrNameTaken, ErrThrottled, ErrBusy),
 		web.Describe("Creates the owner's account and logs in. This works only while there is no owner (see setup_required in /config). "+
 			"Requires the setup token that Wardroom prints to its terminal. The token works once, for 30 minutes. "+
 			"A wrong token counts as a failed login from your IP address."))
-	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn, web.Fails(ErrNameTaken, ErrStale, ErrToken, ErrDeactivated),
+	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn,
+		web.Fails(ErrNameTaken, ErrStale, ErrToken, ErrDeactivated),
 		web.Describe("Changes your name and picture. A name that another account uses, or that looks the same, is rejected, because comments show their author's name. Only an admin or the owner can change the email and role. To change the password, use /auth/password."))
 	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
 		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
 		web.Describe("Requires your current password. A wrong password counts as a failed login. Returns the account."))
-	web.Get(api, "/auth/me/sessions", actor.Read, "List your signed-in devices", s.handleDevices, web.Fails(page.ErrCursor),
+	web.Get(api, "/auth/me/sessions", actor.Read, "List your signed-in devices", s.handleDevices,
+		web.Fails(page.ErrCursor),
 		web.Describe("Lists the browsers and programs that are signed in to your account with a password or a link, newest first. API keys are not included."))
 	web.Delete(api, "/auth/me/sessions/{id}", actor.Read, "Sign out a device", s.handleSignOut, web.Fails(ErrDevice),
 		web.Describe("Every replica refuses the device's token from then on, and its live streams end. The ID current signs out the device that sends the request."))
@@ -46,21 +49,28 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Lists all accounts, including deactivated ones, with the ID that tasks and comments refer to, the name, and whether the account is active."))
 	web.Get(api, "/users", actor.ManageAccounts, "List users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
-		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrNameTaken, ErrAgentTaken, ErrOneOwner, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrBusy),
+		web.Status(http.StatusCreated), web.Once(),
+		web.Fails(ErrEmailTaken, ErrNameTaken, ErrAgentTaken, ErrOneOwner, ErrConfirm, ErrPassword, ErrThrottled,
+			ErrDeactivated, ErrBusy),
 		web.Describe("A name that another account uses, or that looks the same, is rejected; several accounts of one agent can share it. To create an admin, send your own password as current_password. A wrong password counts as a failed login."))
 	web.Get(api, "/users/{id}", actor.ManageAccounts, "Get a user", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
-		web.Fails(ErrNotFound, ErrEmailTaken, ErrNameTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrOwnPassword, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrStale, ErrBusy),
+		web.Fails(ErrNotFound, ErrEmailTaken, ErrNameTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrOwnPassword,
+			ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrStale, ErrBusy),
 		web.Describe("Accounts can be deactivated but not deleted, so that past work keeps its author. Change your own password with /auth/password.\n\n"+
 			"To grant the admin role, or to change the email, password, role, or active state of an admin or the owner, send your own password as current_password. A wrong password counts as a failed login."))
-	web.Get(api, "/users/{id}/keys", actor.ManageAccounts, "List the API keys of a user", s.handleKeys, web.Fails(ErrNotFound, page.ErrCursor),
+	web.Get(api, "/users/{id}/keys", actor.ManageAccounts, "List the API keys of a user", s.handleKeys,
+		web.Fails(ErrNotFound, page.ErrCursor),
 		web.Describe("Oldest first, including expired and revoked keys."))
 	web.Post(api, "/users/{id}/keys", actor.ManageAccounts, "Create an API key for an agent user", s.handleMakeKey,
 		web.Status(http.StatusCreated), web.Fails(ErrNotFound, ErrKeyHolder),
 		web.Describe("Send the key as a bearer token: Authorization: Bearer <key>. It is shown only in this response; Wardroom stores a digest. "+
 			"The key starts with wrk_ and has the agent's permissions. It works until it expires or is revoked, or until the account is deactivated or no longer belongs to an agent."))
-	web.Delete(api, "/users/{id}/keys/{key_id}", actor.ManageAccounts, "Revoke an API key", s.handleRevokeKey, web.Fails(ErrNotFound, ErrKeyNotFound),
-		web.Describe("The key stops working with the next request, and live streams opened with it close. The key stays in the list."))
+	web.Delete(api, "/users/{id}/keys/{key_id}", actor.ManageAccounts, "Revoke an API key", s.handleRevokeKey,
+		web.Fails(ErrNotFound, ErrKeyNotFound),
+		web.Describe(
+			"The key stops working with the next request, and live streams opened with it close. The key stays in the list.",
+		))
 }
 
 type loginInput struct {

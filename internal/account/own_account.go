@@ -75,7 +75,8 @@ func requireFreeName(ctx context.Context, tx *db.Tx, u User) error {
 // ChangeOwn changes the caller's account. It returns ErrStale if version is given and is not the
 // current one, and ErrNameTaken if another account has the new name.
 func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (User, error) {
-	return s.change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version, func(*db.Tx, User, User) error { return nil })
+	return s.change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version,
+		func(*db.Tx, User, User) error { return nil })
 }
 
 // ChangeOwnPassword changes the caller's password. It requires the current password, so that an

@@ -30,9 +30,13 @@ func (s *Service) Bootstrap(ctx context.Context, email, password string) (create
 	case email == "" && password == "":
 		return false, nil, nil
 	case password == "":
-		return false, []string{"BOOTSTRAP_OWNER_EMAIL is ignored: to create the owner, set BOOTSTRAP_OWNER_PASSWORD as well"}, nil
+		return false, []string{
+			"BOOTSTRAP_OWNER_EMAIL is ignored: to create the owner, set BOOTSTRAP_OWNER_PASSWORD as well",
+		}, nil
 	case email == "":
-		return false, []string{"BOOTSTRAP_OWNER_PASSWORD is ignored: to create the owner, set BOOTSTRAP_OWNER_EMAIL as well"}, nil
+		return false, []string{
+			"BOOTSTRAP_OWNER_PASSWORD is ignored: to create the owner, set BOOTSTRAP_OWNER_EMAIL as well",
+		}, nil
 	}
 	if problem := checkEmail(strings.TrimSpace(email)); problem != "" {
 		return false, nil, fmt.Errorf("BOOTSTRAP_OWNER_EMAIL is invalid: %s", problem)
@@ -66,7 +70,9 @@ func ignoredSettings(email, password string) []string {
 	case password != "" && email != "":
 		return []string{"BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD are ignored because there is an owner: remove the password from the configuration"}
 	case password != "":
-		return []string{"BOOTSTRAP_OWNER_PASSWORD is ignored because there is an owner: remove the password from the configuration"}
+		return []string{
+			"BOOTSTRAP_OWNER_PASSWORD is ignored because there is an owner: remove the password from the configuration",
+		}
 	case email != "":
 		return []string{"BOOTSTRAP_OWNER_EMAIL is ignored because there is an owner: remove it from the configuration"}
 	}

@@ -171,7 +171,8 @@ func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, erro
 func (s *Service) refuse(ctx context.Context, reason string, tried User, from netip.Addr) error {
 	s.recordFailure(loginFailed, reason, tried, from)
 	if s.Log != nil {
-		s.Log.InfoContext(ctx, "login refused", slog.String("reason", reason), slog.String("user", tried.ID), slog.Any("address", from))
+		s.Log.InfoContext(ctx, "login refused", slog.String("reason", reason), slog.String("user", tried.ID),
+			slog.Any("address", from))
 	}
 	return ErrLogin
 }
@@ -332,7 +333,8 @@ func (s *Service) hash(ctx context.Context, password string) (string, error) {
 }
 
 func record(ctx context.Context, tx *db.Tx, u User, kind string, data any) error {
-	return event.Record(ctx, tx, u.UpdatedAt.Time, event.Audit, kind, event.Subject{Kind: "user", ID: u.ID, Name: u.Name}, data)
+	return event.Record(ctx, tx, u.UpdatedAt.Time, event.Audit, kind,
+		event.Subject{Kind: "user", ID: u.ID, Name: u.Name}, data)
 }
 
 // unique runs the transaction fn, which writes u. If another user already has u's email or agent,
@@ -355,7 +357,8 @@ func (s *Service) taken(ctx context.Context, u User) error {
 	switch {
 	case err == nil && holder.ID != u.ID:
 		if !holder.Active {
-			return ErrEmailTaken.With("The email belongs to the account of %s, which is deactivated.", holder.Name).Fact("holder", holder.ID)
+			return ErrEmailTaken.With("The email belongs to the account of %s, which is deactivated.",
+				holder.Name).Fact("holder", holder.ID)
 		}
 		return ErrEmailTaken.With("The email belongs to the account of %s.", holder.Name).Fact("holder", holder.ID)
 	case err != nil && !errors.Is(err, ErrNotFound):
@@ -370,7 +373,8 @@ func (s *Service) taken(ctx context.Context, u User) error {
 	case err != nil:
 		return err
 	}
-	return ErrAgentTaken.With("Agent %s is already linked to the account of %s (%s). Deactivate that account first.", *u.AgentID, holder.Name, holder.Email).Fact("holder", holder.ID)
+	return ErrAgentTaken.With("Agent %s is already linked to the account of %s (%s). Deactivate that account first.",
+		*u.AgentID, holder.Name, holder.Email).Fact("holder", holder.ID)
 }
 
 // Change updates the user whose ID or email is ref. It returns ErrStale if version is given and is
@@ -389,7 +393,9 @@ func (s *Service) Change(ctx context.Context, ref string, c Change, version *int
 // change is Change without the check of the caller's password. Before it saves the new user, it
 // calls the function may with the old and the new one in the same transaction. If that fails,
 // nothing is saved.
-func (s *Service) change(ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error) (User, error) {
+func (s *Service) change(
+	ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error,
+) (User, error) {
 	var hash string
 	if c.Password != nil && checkPassword(*c.Password) == "" {
 		// Hash before the transaction starts, so that other transactions do not wait for the hashing.

@@ -96,7 +96,9 @@ func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignI
 	case errors.Is(err, ErrOneOwner):
 		return SignIn{}, setupDone() // another request was faster
 	case errors.Is(err, ErrEmailTaken):
-		return SignIn{}, ErrEmailTaken.With("Use a different email. To make the existing account the owner, run `wardroom user owner` on the server.")
+		return SignIn{}, ErrEmailTaken.With(
+			"Use a different email. To make the existing account the owner, run `wardroom user owner` on the server.",
+		)
 	case err != nil:
 		return SignIn{}, s.refuseSetup(ctx, err, from)
 	}

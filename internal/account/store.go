@@ -77,9 +77,13 @@ func findOwner(ctx context.Context, q db.Queryer) (row, error) {
 var users = list.List[User]{
 	Table: `users`, Columns: columns, Scan: scanUser, Usual: "created",
 	Sorts: map[string]list.Sort[User]{
-		"created": {Columns: []string{`created_at`, `id`}, Position: func(u User) []any { return []any{u.CreatedAt.Time, u.ID} }},
-		"name":    {Columns: []string{`name_key`, `id`}, Position: func(u User) []any { return []any{plaintext.Fold(u.Name), u.ID} }},
-		"email":   {Columns: []string{`email_key`}, Position: func(u User) []any { return []any{plaintext.Fold(u.Email)} }},
+		"created": {
+			Columns: []string{`created_at`, `id`}, Position: func(u User) []any { return []any{u.CreatedAt.Time, u.ID} },
+		},
+		"name": {
+			Columns: []string{`name_key`, `id`}, Position: func(u User) []any { return []any{plaintext.Fold(u.Name), u.ID} },
+		},
+		"email": {Columns: []string{`email_key`}, Position: func(u User) []any { return []any{plaintext.Fold(u.Email)} }},
 	},
 }
 
@@ -88,7 +92,9 @@ var people = list.List[Person]{
 	Table: `users`, Columns: `id, name, active`, Usual: "name",
 	Scan: func(r db.Row) (p Person, err error) { return p, r.Scan(&p.ID, &p.Name, &p.Active) },
 	Sorts: map[string]list.Sort[Person]{
-		"name": {Columns: []string{`name_key`, `id`}, Position: func(p Person) []any { return []any{plaintext.Fold(p.Name), p.ID} }},
+		"name": {
+			Columns: []string{`name_key`, `id`}, Position: func(p Person) []any { return []any{plaintext.Fold(p.Name), p.ID} },
+		},
 	},
 }
 
@@ -105,7 +111,8 @@ func (f Filter) where() list.Where {
 }
 
 func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
-	rows, err := q.Query(ctx, `SELECT id, agent_id, name FROM users WHERE active AND agent_id IS NOT NULL ORDER BY agent_id`)
+	rows, err := q.Query(ctx,
+		`SELECT id, agent_id, name FROM users WHERE active AND agent_id IS NOT NULL ORDER BY agent_id`)
 	return db.All(rows, err, func(r db.Row) (a AgentUser, err error) { return a, r.Scan(&a.UserID, &a.AgentID, &a.Name) })
 }
 
@@ -114,7 +121,8 @@ func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 // a name.
 func nameTaken(ctx context.Context, q db.Queryer, u User) (bool, error) {
 	var n int
-	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM users WHERE name_key = ? AND id <> ? AND (agent_id IS NULL OR agent_id <> ?)`,
+	err := q.QueryRow(ctx,
+		`SELECT COUNT(*) FROM users WHERE name_key = ? AND id <> ? AND (agent_id IS NULL OR agent_id <> ?)`,
 		plaintext.Fold(u.Name), u.ID, cmp.Or(u.AgentID, new(""))).Scan(&n)
 	return n > 0, err
 }
@@ -142,7 +150,8 @@ func update(ctx context.Context, tx *db.Tx, u row) error {
 // touch stores the time of the user's last login. It stores nothing and returns false if the
 // account has been deactivated or its password has changed since u was read.
 func touch(ctx context.Context, tx *db.Tx, u row, at clock.Time) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE users SET last_login_at = ? WHERE id = ? AND active AND password_hash = ?`, at.Time, u.ID, u.hash)
+	n, err := tx.Exec(ctx, `UPDATE users SET last_login_at = ? WHERE id = ? AND active AND password_hash = ?`, at.Time,
+		u.ID, u.hash)
 	return n == 1, err
 }
 
@@ -181,13 +190,15 @@ func dropTally(ctx context.Context, tx *db.Tx, subject string) error {
 }
 
 func purgeTallies(ctx context.Context, tx *db.Tx, now time.Time) error {
-	_, err := tx.Exec(ctx, `DELETE FROM login_failures WHERE last_at <= ? OR last_at > ?`, now.Add(-forgetAfter), now.Add(forgetAfter))
+	_, err := tx.Exec(ctx, `DELETE FROM login_failures WHERE last_at <= ? OR last_at > ?`,
+		now.Add(-forgetAfter), now.Add(forgetAfter))
 	return err
 }
 
 // findSetupTokens returns the digests of all valid setup tokens.
 func findSetupTokens(ctx context.Context, q db.Queryer, now time.Time) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT digest FROM setup_tokens WHERE expires_at > ? AND expires_at <= ?`, now, now.Add(SetupLife+clock.Skew))
+	rows, err := q.Query(ctx, `SELECT digest FROM setup_tokens WHERE expires_at > ? AND expires_at <= ?`, now,
+		now.Add(SetupLife+clock.Skew))
 	return db.All(rows, err, func(r db.Row) (digest string, err error) { return digest, r.Scan(&digest) })
 }
 
@@ -197,7 +208,8 @@ func putSetupToken(ctx context.Context, tx *db.Tx, digest string, until time.Tim
 }
 
 func purgeSetupTokens(ctx context.Context, tx *db.Tx, now time.Time) error {
-	_, err := tx.Exec(ctx, `DELETE FROM setup_tokens WHERE expires_at <= ? OR expires_at > ?`, now, now.Add(SetupLife+clock.Skew))
+	_, err := tx.Exec(ctx, `DELETE FROM setup_tokens WHERE expires_at <= ? OR expires_at > ?`, now,
+		now.Add(SetupLife+clock.Skew))
 	return err
 }
 
@@ -216,7 +228,9 @@ func scanKey(r db.Row) (k Key, err error) {
 var keys = list.List[Key]{
 	Table: `api_keys`, Columns: keyColumns, Scan: scanKey, Usual: "created",
 	Sorts: map[string]list.Sort[Key]{
-		"created": {Columns: []string{`created_at`, `id`}, Position: func(k Key) []any { return []any{k.CreatedAt.Time, k.ID} }},
+		"created": {
+			Columns: []string{`created_at`, `id`}, Position: func(k Key) []any { return []any{k.CreatedAt.Time, k.ID} },
+		},
 	},
 }
 

@@ -24,7 +24,8 @@ const (
 	firstPause    = 30 * time.Second
 	longestPause  = 15 * time.Minute
 	forgetAfter   = time.Hour // time without a failure that resets the count
-	addressWidth  = 4         // concurrent attempts per address; far below freeOfAddress, because each counts as failed until it succeeds
+	// concurrent attempts per address; far below freeOfAddress, because each counts as failed until it succeeds
+	addressWidth = 4
 )
 
 // tally counts the failed logins for one account or one IP address.

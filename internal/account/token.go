@@ -43,8 +43,8 @@ func (s *Service) issue(u User, id string) (token string, expires clock.Time, er
 	return token, clock.At(end), err
 }
 
-// verify returns the claims of a token. If the token is invalid, it returns ErrToken. The error gives a reason only if the token has expired, because other reasons could
-// help an attacker forge tokens.
+// verify returns the claims of a token. If the token is invalid, it returns ErrToken. The error gives a reason only
+// if the token has expired, because other reasons could help an attacker forge tokens.
 func (s *Service) verify(token string) (cachedToken, error) {
 	if len(s.Secret) == 0 {
 		return cachedToken{}, errNoSecret

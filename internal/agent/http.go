@@ -13,9 +13,11 @@ import (
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agents", actor.Read, "List agents", s.handleList,
 		web.Describe("While the runtime is unreachable, the list contains the agents of the last successful read. In that case, in_runtime is null and as_of is the time of the read."))
-	web.Get(api, "/agents/{agent_id}", actor.Read, "Get an agent with its current work", s.handleGet, web.Fails(ErrNotFound),
+	web.Get(api, "/agents/{agent_id}", actor.Read, "Get an agent with its current work",
+		s.handleGet, web.Fails(ErrNotFound),
 		web.Describe("Returns the agent's tasks, standup reports, costs, failures and sessions. Data that only the runtime has is null while the runtime is unreachable."))
-	web.Get(api, "/agentrt/status", actor.Read, "Get the status of the connection to the runtime", s.handleStatus, web.Quiet())
+	web.Get(api, "/agentrt/status", actor.Read, "Get the status of the connection to the runtime",
+		s.handleStatus, web.Quiet())
 	web.Get(api, "/agentrt/doctor", actor.ManageRuntime, "Diagnose the connection to the runtime", s.handleDoctor,
 		web.Waits(link.ExamLimit+examRoom),
 		web.Describe("Checks the connection to the gateway step by step, on separate connections. The check stops at the first failure and returns the cause and what to do about it. "+

@@ -215,8 +215,8 @@ func (a *App) wire() error {
 		a.Queue.Observe, logins = a.metrics.job, a.metrics.login
 	}
 	a.Accounts = &account.Service{
-		DB: a.DB, Now: now, Secret: []byte(cfg.JWTSecret.Reveal()), TokenLife: cfg.JWTExpiresIn, Cost: a.opts.Cost, Log: a.log,
-		RegistrationOpen: cfg.RegistrationEnabled, Observe: logins,
+		DB: a.DB, Now: now, Secret: []byte(cfg.JWTSecret.Reveal()), TokenLife: cfg.JWTExpiresIn, Cost: a.opts.Cost,
+		Log: a.log, RegistrationOpen: cfg.RegistrationEnabled, Observe: logins,
 	}
 	a.redact = redact.New()
 	a.Inbox = &inbox.Service{DB: a.DB, Now: now}
@@ -255,8 +255,9 @@ func (a *App) wireRuntime() {
 		Lists: &a.Mirror.Sessions, Events: a.Events, Tasks: a.Tasks,
 	}
 	a.Sessions = &session.Service{
-		DB: a.DB, Runtime: a.Gateway, Controls: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout, StalledAfter: cfg.StalledAfter,
-		Lists: &a.Mirror.Sessions, Events: a.Events, Inbox: a.Inbox, Usage: a.Usage, Holds: a.Holds,
+		DB: a.DB, Runtime: a.Gateway, Controls: a.Gateway, Log: a.log, Now: now, Patience: cfg.GatewayTimeout,
+		StalledAfter: cfg.StalledAfter, Lists: &a.Mirror.Sessions, Events: a.Events, Inbox: a.Inbox,
+		Usage: a.Usage, Holds: a.Holds,
 	}
 	a.Usage.Changed, a.Usage.Read = a.Sessions.LedgerGrown, a.Sessions.WatchLoops
 	a.Archive = &archive.Service{
@@ -265,7 +266,9 @@ func (a *App) wireRuntime() {
 	a.wireSchedules()
 	a.wireApprovals()
 	a.wireTrouble()
-	a.Mirror.Readers = []func(mirror.Event){a.Sessions.Receive, a.Schedules.Receive, a.Usage.Receive, a.Approvals.Receive, a.Models.Receive}
+	a.Mirror.Readers = []func(mirror.Event){
+		a.Sessions.Receive, a.Schedules.Receive, a.Usage.Receive, a.Approvals.Receive, a.Models.Receive,
+	}
 	stops := a.newStopper()
 	a.wireDispatch(stops)
 	a.wireReceipts()
@@ -322,7 +325,10 @@ func (a *App) plan() error {
 		{Name: "report logins of agents that end", Every: 5 * time.Minute, Do: a.Logins.Check},
 		{Name: "report files of agents that are almost too long", Every: 5 * time.Minute, Do: a.Files.Check},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
-		{Name: "purge idempotency keys", Every: 10 * time.Minute, Do: func(ctx context.Context) error { return once.Purge(ctx, a.DB, now()) }},
+		{
+			Name: "purge idempotency keys", Every: 10 * time.Minute,
+			Do: func(ctx context.Context) error { return once.Purge(ctx, a.DB, now()) },
+		},
 		{Name: "purge set-up tokens", Every: 10 * time.Minute, Do: a.Accounts.PurgeExpired},
 		nightly,
 	}
@@ -333,9 +339,8 @@ func (a *App) plan() error {
 func (a *App) wireSchedules() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Schedules = &schedule.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
-		Inbox: a.Inbox, Events: a.Events,
-		Holds: a.Holds, Tasks: a.Tasks,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace,
+		Patience: cfg.GatewayTimeout, Inbox: a.Inbox, Events: a.Events, Holds: a.Holds, Tasks: a.Tasks,
 	}
 }
 
@@ -401,7 +406,9 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	a.agentURL.Listen(addressOn(ln))
 	if a.cfg.MetricsAddr != "" {
 		if a.scraped, err = new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.MetricsAddr); err != nil {
-			return nil, errors.Join(fmt.Errorf("listen on %s for metrics: %w (set another METRICS_ADDR)", a.cfg.MetricsAddr, err), ln.Close())
+			return nil, errors.Join(
+				fmt.Errorf("listen on %s for metrics: %w (set another METRICS_ADDR)", a.cfg.MetricsAddr, err), ln.Close(),
+			)
 		}
 		a.log.InfoContext(ctx, "metrics", "address", a.MetricsAddress())
 	}
@@ -449,7 +456,9 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	if a.opts.OnSetup != nil {
 		g.Go(func() error {
 			offerSetup(inner, a.Accounts.OfferSetup, a.opts.Now, a.log, func(token string, until time.Time) {
-				a.opts.OnSetup(SetupOffer{Address: addressOn(ln), Page: cmp.Or(a.cfg.PublicURL, addressOn(ln)), Token: token, Until: until})
+				a.opts.OnSetup(SetupOffer{
+					Address: addressOn(ln), Page: cmp.Or(a.cfg.PublicURL, addressOn(ln)), Token: token, Until: until,
+				})
 			})
 			return nil
 		})

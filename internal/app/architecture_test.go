@@ -32,6 +32,7 @@ func treeRules(t testing.TB) map[string]rule {
 		"metrics": metricsInTheirFile,
 		"libc":    libcOf(sqliteMod(t)),
 		"tests":   noInitNoSkip,
+		"lines":   shortLines,
 	}
 }
 
@@ -349,7 +350,7 @@ func sound() fstest.MapFS {
 		"internal/schema/0004_tasks.sql": text("CREATE TABLE tasks (id TEXT);\n-- never CREATE TABLE notes\nCREATE TABLE IF NOT EXISTS task_counter (one INTEGER);"),
 		"internal/task/http.go":          text(`package task; import (_ "net/http"; _ "github.com/danielgtaylor/huma/v2"; _ "wardroom/internal/platform/web")`),
 		"internal/task/http_test.go":     text(`package task_test; import (_ "net/http/httptest"; _ "wardroom/internal/task"; _ "wardroom/internal/platform/db/dbtest")`),
-		"internal/task/task.go":          text(`package task; import (_ "fmt"; _ "wardroom/internal/event"); type T struct{}; func (T) init() {}; func (T) Skip() { T{}.Skip() }`),
+		"internal/task/task.go":          text("package task; import (_ \"fmt\"; _ \"wardroom/internal/event\")\ntype T struct{}; func (T) init() {}; func (T) Skip() { T{}.Skip() }"),
 		"internal/task/task_test.go":     text(`package task; func TestX(t *testing.T) { if testing.Short() && race { t.Skip("slow") } }`),
 		"internal/task/store.go": text("package task; const q = `INSERT INTO tasks (` + c + `) VALUES (?) ON CONFLICT (id) DO UPDATE SET id = excluded.id`;" +
 			"const r = \"UPDATE tasks AS t SET \" + c; const s = `SELECT * FROM users FOR UPDATE SKIP LOCKED`; const e = `update the settings`"),
@@ -365,7 +366,7 @@ func sound() fstest.MapFS {
 // Each rule must report a tree that breaks it.
 func TestTreeRulesFailWhenBroken(t *testing.T) {
 	const sqlite = "module modernc.org/sqlite\n\nrequire (\n\tmodernc.org/libc v1.77.1\n)\n"
-	rules := map[string]rule{"imports": imports, "http": httpInItsFile, "metrics": metricsInTheirFile, "tables": tableOwners, "libc": libcOf(sqlite), "tests": noInitNoSkip}
+	rules := map[string]rule{"imports": imports, "http": httpInItsFile, "metrics": metricsInTheirFile, "tables": tableOwners, "libc": libcOf(sqlite), "tests": noInitNoSkip, "lines": shortLines}
 	for name, r := range rules {
 		if broken, err := r(sound()); len(broken) > 0 || err != nil {
 			t.Errorf("%s: the sound tree: %q, %v", name, broken, err)
@@ -412,6 +413,7 @@ func TestTreeRulesFailWhenBroken(t *testing.T) {
 		{"tests", "internal/task/q_test.go", `package task; func TestX(t *testing.T) { t.Skip("no database") }`, "skips a test"},
 		{"tests", "internal/task/q_test.go", `package task; func TestX(t *testing.T) { t.Run("x", func(t *testing.T) { t.SkipNow() }) }`, "skips a test"},
 		{"tests", "internal/task/q_test.go", `package task; func TestX(t *testing.T) { if testing.Short() || broken { t.Skip("broken") } }`, "skips a test"},
+		{"lines", "internal/task/q.go", "package task; const q = " + strings.Repeat("1+", 50) + "1", "has 125 columns"},
 		{"tests", "internal/platform/db/dbtest/q.go", `package dbtest; import "testing"; func X(t testing.TB) { t.Skipf("no %s", "database") }`, "skips a test"},
 	} {
 		tree := sound()

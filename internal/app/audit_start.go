@@ -42,7 +42,8 @@ func (a *App) auditStart(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	is, now := started{Version: Version, Settings: a.cfg.Given}, a.opts.Now()
 	err := a.DB.Tx(ctx, func(tx *db.Tx) error {
-		last, err := event.Read(ctx, tx, event.Filter{Class: event.Audit, Kinds: []string{startKind}}, page.Want{Query: page.Query{Limit: 1}})
+		last, err := event.Read(ctx, tx, event.Filter{Class: event.Audit, Kinds: []string{startKind}},
+			page.Want{Query: page.Query{Limit: 1}})
 		if err != nil {
 			return err
 		}
@@ -52,11 +53,13 @@ func (a *App) auditStart(ctx context.Context) error {
 				return err
 			}
 			is.Changes = changes(was.Settings, is.Settings)
-			if len(is.Changes) == 0 && was.Version == is.Version && now.Sub(e.At.Time) < sameStart && !e.At.After(now.Add(clock.Skew)) {
+			if len(is.Changes) == 0 && was.Version == is.Version && now.Sub(e.At.Time) < sameStart &&
+				!e.At.After(now.Add(clock.Skew)) {
 				return nil
 			}
 		}
-		return event.Record(ctx, tx, now, event.Audit, startKind, event.Subject{Kind: "service", ID: "wardroom", Name: "Wardroom"}, is)
+		return event.Record(ctx, tx, now, event.Audit, startKind,
+			event.Subject{Kind: "service", ID: "wardroom", Name: "Wardroom"}, is)
 	})
 	if err != nil {
 		return fmt.Errorf("record the start in the audit log: %w", err)

@@ -32,7 +32,8 @@ func openDatabase(ctx context.Context, log *slog.Logger, address string, wait ti
 		}
 		if waited >= databaseQuiet && !told {
 			told = true
-			log.WarnContext(ctx, "database not available yet, trying again", "reason", reason, "until", began.Add(wait), "err", err)
+			log.WarnContext(ctx, "database not available yet, trying again", "reason", reason, "until", began.Add(wait),
+				"err", err)
 		}
 		select {
 		case <-time.After(databasePause):

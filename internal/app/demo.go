@@ -137,19 +137,17 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	if err := d.prepare(ctx, &state, &board); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	if len(state.Keys) == 0 {
-		state.Keys = d.issueKeys(ctx)
-	}
 	if err := state.keep(o.Dir); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	keys.Store(&state.Keys)
-	if !o.Still {
-		if err := d.ask(ctx, first, o.Work); err != nil {
-			return nil, errors.Join(err, d.Close())
-		}
-		d.Runtime.StartBackgroundWork(rest, fmt.Sprintf("%s %d", state.Began.Format(time.RFC3339), len(state.Past)))
+	if o.Still {
+		return d, nil
 	}
+	if err := d.ask(ctx, first, o.Work); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	d.Runtime.StartBackgroundWork(rest, fmt.Sprintf("%s %d", state.Began.Format(time.RFC3339), len(state.Past)))
 	return d, nil
 }
 
@@ -164,7 +162,7 @@ func archivePace() archive.Pace {
 const rest = 4 * time.Minute
 
 // prepare loads the generated history into the runtime. On first start, it also fills the sample
-// board.
+// board and creates the agents' keys.
 func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Pointer[App]) error {
 	if state.Filled {
 		state.goOn(ctx, d.App, clock.Now())
@@ -185,6 +183,9 @@ func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Poin
 		state.Filled = true
 	}
 	board.Store(d.App)
+	if len(state.Keys) == 0 {
+		state.Keys = d.issueKeys(ctx)
+	}
 	return nil
 }
 
@@ -193,9 +194,11 @@ func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Poin
 func (d *Demo) issueKeys(ctx context.Context) map[string]string {
 	keys := map[string]string{}
 	for _, a := range demo.DefaultAgents() {
-		k, err := d.App.Accounts.MakeKey(actor.With(ctx, actor.System), a.ID+"@wardroom.demo", account.NewKey{Name: "Demo agent"})
+		k, err := d.App.Accounts.MakeKey(actor.With(ctx, actor.System), a.ID+"@wardroom.demo",
+			account.NewKey{Name: "Demo agent"})
 		if err != nil {
-			d.App.log.WarnContext(ctx, "could not create an API key for an agent of the demo; it cannot report on tasks", "agent", a.ID, "err", err)
+			d.App.log.WarnContext(ctx, "could not create an API key for an agent of the demo; it cannot report on tasks",
+				"agent", a.ID, "err", err)
 			continue
 		}
 		keys[a.ID] = k.Secret
@@ -250,7 +253,10 @@ func loadDemoState(dir, timezone string) (demoState, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		now := clock.Now()
-		return demoState{JWTSecret: random(48), GatewayToken: random(24), Password: random(8), Began: now, Timezone: timezone, Past: firstPast(now)}, nil
+		return demoState{
+			JWTSecret: random(48), GatewayToken: random(24), Password: random(8), Began: now, Timezone: timezone,
+			Past: firstPast(now),
+		}, nil
 	case err != nil:
 		return s, fmt.Errorf("read the demo's secrets: %w", err)
 	}
@@ -311,7 +317,9 @@ func (a *App) demoBoard(ctx context.Context, agentID string) ([]demo.Task, error
 	tasks, err := a.Tasks.Of(ctx, agentID, now.Add(-window))
 	seen := make([]demo.Task, len(tasks))
 	for i, t := range tasks {
-		seen[i] = demo.Task{Key: t.Key, Title: t.Title, Status: string(t.Status), Priority: string(t.Priority), UpdatedAt: t.MovedAt.Time}
+		seen[i] = demo.Task{
+			Key: t.Key, Title: t.Title, Status: string(t.Status), Priority: string(t.Priority), UpdatedAt: t.MovedAt.Time,
+		}
 		if t.Blocked != nil {
 			seen[i].Blocked, seen[i].BlockedDays = t.Blocked.Reason, int(now.Sub(t.Blocked.Since.Time).Hours()/24)
 		}

@@ -65,7 +65,8 @@ func (d *Demo) remember(s demoState) error {
 		return nil
 	}
 	return d.Runtime.SeedPast(demo.Past{
-		Spans: s.Past, Since: d.remembered(s.Past[len(s.Past)-1].Until), Zone: d.App.cfg.Timezone, Work: d.demoWork(), Jobs: demoJobs(),
+		Spans: s.Past, Since: d.remembered(s.Past[len(s.Past)-1].Until), Zone: d.App.cfg.Timezone,
+		Work: d.demoWork(), Jobs: demoJobs(),
 	})
 }
 
@@ -273,7 +274,9 @@ type pastRuns struct {
 }
 
 // JobRuns returns the job runs that had ended by the demo clock's time.
-func (h *pastRuns) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs []gateway.JobRun, more bool, err error) {
+func (h *pastRuns) JobRuns(
+	_ context.Context, want gateway.JobRunsWanted,
+) (runs []gateway.JobRun, more bool, err error) {
 	now := h.clock.Now()
 	ended := slices.IndexFunc(h.runs, func(r gateway.JobRun) bool { return !r.EndedAt.After(now) })
 	if ended < 0 {

@@ -47,7 +47,8 @@ type Warnings struct {
 // mountPublic adds the public routes that do not belong to a feature, and the list of warnings.
 func (a *App) mountPublic() {
 	web.Get(a.API, "/health", actor.Public, "Check that Wardroom answers", a.handleHealth, web.Root(), web.Quiet())
-	web.Get(a.API, "/warnings", actor.ManageSettings, "List the warnings about Wardroom's surroundings", a.handleWarnings, web.Quiet(),
+	web.Get(a.API, "/warnings", actor.ManageSettings, "List the warnings about Wardroom's surroundings",
+		a.handleWarnings, web.Quiet(),
 		web.Describe("Lists what this process noticed since its start and what to change: addresses that forward requests like a proxy, but are not in TRUSTED_PROXIES. Anyone can send such requests, so the list has at most 16 addresses."))
 	web.Get(a.API, "/config", actor.Public, "Get the public settings", a.handleConfig, web.Quiet())
 	a.mountProbes()
@@ -60,14 +61,17 @@ func (a *App) handleHealth(context.Context, *struct{}) (*struct{ Body Health }, 
 func (a *App) handleConfig(ctx context.Context, _ *struct{}) (*struct{ Body PublicConfig }, error) {
 	owned, err := a.Accounts.HasOwner(ctx)
 	return &struct{ Body PublicConfig }{PublicConfig{
-		Version: Version, Timezone: a.cfg.Timezone.String(), RegistrationEnabled: a.cfg.RegistrationEnabled, SetupRequired: !owned, Demo: a.opts.Demo,
+		Version: Version, Timezone: a.cfg.Timezone.String(), RegistrationEnabled: a.cfg.RegistrationEnabled,
+		SetupRequired: !owned, Demo: a.opts.Demo,
 	}}, err
 }
 
 func (a *App) handleWarnings(context.Context, *struct{}) (*struct{ Body Warnings }, error) {
 	list := []Warning{}
 	for _, u := range a.API.Unlisted() {
-		list = append(list, Warning{"unlisted_proxy", u.Address.String(), u.Text(), clock.At(u.First), clock.At(u.Last), u.Requests})
+		list = append(list, Warning{
+			"unlisted_proxy", u.Address.String(), u.Text(), clock.At(u.First), clock.At(u.Last), u.Requests,
+		})
 	}
 	return &struct{ Body Warnings }{Warnings{list}}, nil
 }

@@ -47,10 +47,10 @@ func cents(n int64) *money.Nano {
 	return &cost
 }
 
-// limitEvents counts the entries of the audit log about limits by kind.
+// limitEvents counts the entries of the audit log about limits and holds by kind.
 func limitEvents(t *testing.T, d *db.DB) map[string]int {
 	t.Helper()
-	rows, err := d.Query(t.Context(), `SELECT kind FROM events WHERE kind LIKE 'limit.%' OR kind = 'agent.held'`)
+	rows, err := d.Query(t.Context(), `SELECT kind FROM events WHERE class = 'audit' AND (kind LIKE 'limit.%' OR kind = 'agent.held')`)
 	kinds, err := db.All(rows, err, func(r db.Row) (kind string, err error) { return kind, r.Scan(&kind) })
 	if err != nil {
 		t.Fatal(err)

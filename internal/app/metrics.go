@@ -88,7 +88,9 @@ func newMetrics(from measured) *metrics {
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "wardroom_build_info", Help: "Always 1. The labels contain the versions and the database.",
-		ConstLabels: prometheus.Labels{"version": Version, "go_version": runtime.Version(), "database": from.db.Engine().String()},
+		ConstLabels: prometheus.Labels{
+			"version": Version, "go_version": runtime.Version(), "database": from.db.Engine().String(),
+		},
 	})
 	build.Set(1)
 	m.registry.MustRegister(m.ours()...)
@@ -159,10 +161,11 @@ func newReadings(from measured) *readings {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
 	r := &readings{
-		from:   from,
-		inAPI:  one("wardroom_http_requests_in_flight", "Requests in progress."),
-		up:     one("wardroom_database_up", "1 if the database answered within 1 s, otherwise 0."),
-		queued: one("wardroom_jobs", "Jobs of all processes, by state. Missing while the database is unavailable.", "kind", "state"),
+		from:  from,
+		inAPI: one("wardroom_http_requests_in_flight", "Requests in progress."),
+		up:    one("wardroom_database_up", "1 if the database answered within 1 s, otherwise 0."),
+		queued: one("wardroom_jobs", "Jobs of all processes, by state. Missing while the database is unavailable.",
+			"kind", "state"),
 		used:   one("wardroom_limit_used_ratio", "Usage in the current period of a limit as a part of what it allows, 1 if the limit is reached. Limits on each run are omitted.", "limit", "scope", "measure", "window"),
 		events: one("wardroom_events_last_id", "ID of the newest event, which equals the number of events ever recorded. Missing while the database is unavailable."),
 		pool: map[string]*prometheus.Desc{
@@ -172,12 +175,15 @@ func newReadings(from measured) *readings {
 			"waits":  one("wardroom_database_waits_total", "Number of waits for a database connection.", "pool"),
 			"waited": one("wardroom_database_wait_seconds_total", "Total time spent waiting for database connections.", "pool"),
 		},
-		state:   one("wardroom_gateway_state", "1 for the current state of the gateway connection, 0 for the others.", "state"),
-		made:    one("wardroom_gateway_connections_total", "Connections made to the gateway. All but the first are reconnects; with operator.admin, all but the first two."),
-		linked:  one("wardroom_gateway_connected", "1 while this gateway connection is up, otherwise 0. With operator.admin there are two connections, one for runs and one for management; otherwise one.", "purpose"),
-		latency: one("wardroom_gateway_latency_seconds", "Duration of the last round trip to the gateway. Missing before the first round trip."),
-		lists:   one("wardroom_sessions_readings_total", "Number of times the session list was read from the gateway."),
-		rows:    one("wardroom_sessions_rows_total", "Session updates: applied from gateway events (event), ignored as outdated (late), and found only by reading the list (corrected), which indicates a bug in Wardroom or the gateway.", "outcome"),
+		state: one("wardroom_gateway_state", "1 for the current state of the gateway connection, 0 for the others.",
+			"state"),
+		made: one("wardroom_gateway_connections_total",
+			"Connections made to the gateway. All but the first are reconnects; with operator.admin, all but the first two."),
+		linked: one("wardroom_gateway_connected", "1 while this gateway connection is up, otherwise 0. With operator.admin there are two connections, one for runs and one for management; otherwise one.", "purpose"),
+		latency: one("wardroom_gateway_latency_seconds",
+			"Duration of the last round trip to the gateway. Missing before the first round trip."),
+		lists: one("wardroom_sessions_readings_total", "Number of times the session list was read from the gateway."),
+		rows:  one("wardroom_sessions_rows_total", "Session updates: applied from gateway events (event), ignored as outdated (late), and found only by reading the list (corrected), which indicates a bug in Wardroom or the gateway.", "outcome"),
 	}
 	r.stored = &watched{check: r.read}
 	return r
@@ -205,7 +211,9 @@ func (r *readings) read(ctx context.Context) error {
 
 // Describe implements prometheus.Collector.
 func (r *readings) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.used, r.events, r.state, r.made, r.linked, r.latency, r.lists, r.rows} {
+	for _, d := range []*prometheus.Desc{
+		r.inAPI, r.up, r.queued, r.used, r.events, r.state, r.made, r.linked, r.latency, r.lists, r.rows,
+	} {
 		to <- d
 	}
 	for _, d := range r.pool {

@@ -68,8 +68,9 @@ func Examine(ctx context.Context, cfg config.Config, report func(link.Step)) (li
 	if err == nil && trouble != nil && found.Configured {
 		found.Warnings = append(found.Warnings, link.Finding{
 			Layer: link.LayerPairing,
-			Cause: fmt.Sprintf("Could not read what Wardroom has stored about the gateway, so the checks ran without it: %s", trouble),
-			Fix:   "Run the command on Wardroom's machine with its settings (DATA_DIR, DATABASE_URL, ENCRYPTION_KEY), or call GET /api/v1/agentrt/doctor.",
+			Cause: fmt.Sprintf("Could not read what Wardroom has stored about the gateway, so the checks ran without it: %s",
+				trouble),
+			Fix: "Run the command on Wardroom's machine with its settings (DATA_DIR, DATABASE_URL, ENCRYPTION_KEY), or call GET /api/v1/agentrt/doctor.",
 		})
 	}
 	return found, err

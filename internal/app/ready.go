@@ -35,18 +35,23 @@ type Alive struct {
 // mountProbes adds the probes for supervisors and load balancers.
 func (a *App) mountProbes() {
 	database := &watched{check: a.askDatabase}
-	web.Get(a.API, "/livez", actor.Public, "Check that the process is alive", func(context.Context, *struct{}) (*struct{ Body Alive }, error) {
+	isAlive := func(context.Context, *struct{}) (*struct{ Body Alive }, error) {
 		return &struct{ Body Alive }{Alive{"ok"}}, nil
-	}, web.Root(), web.Quiet(), web.Describe("Depends on neither the database nor the gateway. Restart the process if it does not answer."))
-	web.Get(a.API, "/readyz", actor.Public, "Check that Wardroom is ready for requests", func(ctx context.Context, _ *struct{}) (*struct{ Body Alive }, error) {
+	}
+	isReady := func(ctx context.Context, _ *struct{}) (*struct{ Body Alive }, error) {
 		if err := ready(ctx, database); err != nil {
 			return nil, err
 		}
-		return &struct{ Body Alive }{Alive{"ok"}}, nil
-	}, web.Root(), web.Quiet(), web.Fails(ErrNotReady), web.Describe(
-		"Returns 200 if the database answers within 1 s and Wardroom is not stopping. The database is queried at most once per second. "+
-			"The result does not depend on the gateway.\n\n"+
-			"Otherwise returns 503, and `not_ready` contains the reason: `database`, `stopping`, or `schema` if a newer version has migrated the database."))
+		return isAlive(ctx, nil)
+	}
+	web.Get(a.API, "/livez", actor.Public, "Check that the process is alive", isAlive,
+		web.Root(), web.Quiet(), web.Describe(
+			"Depends on neither the database nor the gateway. Restart the process if it does not answer."))
+	web.Get(a.API, "/readyz", actor.Public, "Check that Wardroom is ready for requests", isReady,
+		web.Root(), web.Quiet(), web.Fails(ErrNotReady), web.Describe(
+			"Returns 200 if the database answers within 1 s and Wardroom is not stopping. The database is queried at most once per second. "+
+				"The result does not depend on the gateway.\n\n"+
+				"Otherwise returns 503, and `not_ready` contains the reason: `database`, `stopping`, or `schema` if a newer version has migrated the database."))
 }
 
 // ready returns nil if Wardroom is ready for requests, and otherwise an error with
@@ -54,7 +59,8 @@ func (a *App) mountProbes() {
 func ready(ctx context.Context, database *watched) error {
 	select {
 	case <-web.Stopping(ctx):
-		return ErrNotReady.With("Wardroom is stopping. Use another replica, or retry after the restart.").Fact("not_ready", []string{"stopping"})
+		return ErrNotReady.With("Wardroom is stopping. Use another replica, or retry after the restart.").
+			Fact("not_ready", []string{"stopping"})
 	default:
 	}
 	err := database.ask(ctx)
@@ -63,7 +69,12 @@ func ready(ctx context.Context, database *watched) error {
 	}
 	if err != nil {
 		// The cause appears only in the log, because it may contain host names.
-		return errors.Join(ErrNotReady.With("The database is not responding. See the log for the reason.").Fact("not_ready", []string{"database"}), err)
+		return errors.Join(
+			ErrNotReady.With("The database is not responding. See the log for the reason.").Fact("not_ready", []string{
+				"database",
+			}),
+			err,
+		)
 	}
 	return nil
 }

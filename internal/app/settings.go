@@ -37,7 +37,9 @@ func (a *App) configuredDays() []settings.ConfiguredDays {
 
 // fixedSettings returns the settings that cannot be changed in the dashboard.
 func fixedSettings(cfg config.Config, demo bool) settings.Fixed {
-	return settings.Fixed{URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), DeviceToken: cfg.DeviceToken != "", Demo: demo}
+	return settings.Fixed{
+		URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), DeviceToken: cfg.DeviceToken != "", Demo: demo,
+	}
 }
 
 // storedConnection returns the gateway's address and token, and Wardroom's device, as the

@@ -23,7 +23,10 @@ const retryOffer = 10 * time.Second
 
 // offerSetup calls the function announce with a setup token, and again with a new
 // token whenever the previous one expires. It returns when an owner account exists.
-func offerSetup(ctx context.Context, offer func(context.Context) (string, time.Time, error), now func() time.Time, log *slog.Logger, announce func(token string, until time.Time)) {
+func offerSetup(
+	ctx context.Context, offer func(context.Context) (string, time.Time, error), now func() time.Time, log *slog.Logger,
+	announce func(token string, until time.Time),
+) {
 	for {
 		token, until, err := offer(ctx)
 		wait := retryOffer

@@ -201,7 +201,10 @@ func (r row) approval() Approval {
 }
 
 func (r row) asQuestion() Question {
-	q := Question{Request: r.Request, Parts: r.parts, Answers: r.answers, Source: "runtime", Delivery: r.asked.delivery, DeliveryNote: r.asked.note}
+	q := Question{
+		Request: r.Request, Parts: r.parts, Answers: r.answers, Source: "runtime", Delivery: r.asked.delivery,
+		DeliveryNote: r.asked.note,
+	}
 	if r.asked.is() {
 		q.Source = "wardroom"
 	}
@@ -221,8 +224,9 @@ func ofApproval(a gateway.Approval, redact func(string) string) row {
 			CreatedAt: a.CreatedAt, ExpiresAt: timeOrNil(a.ExpiresAt), Shown: a.Digest, kind: a.Kind,
 		},
 		action: Action{
-			Title: redact(a.Title), Command: redact(a.Command), Directory: redact(a.Directory), Host: a.Host, Executable: redact(a.Executable), Detail: redact(a.Detail),
-			Scope: redact(a.Scope), Source: a.Source, Severity: a.Severity, Risks: slices.Clone(a.Risks),
+			Title: redact(a.Title), Command: redact(a.Command), Directory: redact(a.Directory), Host: a.Host,
+			Executable: redact(a.Executable), Detail: redact(a.Detail), Scope: redact(a.Scope), Source: a.Source,
+			Severity: a.Severity, Risks: slices.Clone(a.Risks),
 		},
 		offered: a.Decisions,
 	}
@@ -247,7 +251,8 @@ func ofQuestion(q gateway.PersonQuestion, redact func(string) string) row {
 	return r
 }
 
-// timeOrNil returns nil for the zero time, which stands for one that the runtime did not send, or not in a plausible form.
+// timeOrNil returns nil for the zero time, which stands for one that the runtime did not send, or not in a plausible
+// form.
 func timeOrNil(t clock.Time) *clock.Time {
 	if t.IsZero() {
 		return nil

@@ -34,7 +34,8 @@ const (
 )
 
 // ErrTooMany means that the agent asks too much.
-var ErrTooMany = fault.New(fault.Conflict, "too_many_questions", "Too many of the agent's questions wait for an answer.")
+var ErrTooMany = fault.New(fault.Conflict, "too_many_questions",
+	"Too many of the agent's questions wait for an answer.")
 
 // answerPart is the ID of the only part of a question that was asked through Wardroom.
 const answerPart = "answer"
@@ -62,7 +63,8 @@ func (a *Ask) clean(agentID string, now time.Time, redact func(string) string) e
 	for i, o := range a.Options {
 		options[i] = redact(plaintext.Line(o))
 		if n := utf8.RuneCountInString(options[i]); n == 0 || n > maxOption || slices.Contains(options[:i], options[i]) {
-			bad.Add(fmt.Sprintf("/options/%d", i), "Must not be blank or repeated, and must be at most %d characters.", maxOption)
+			bad.Add(fmt.Sprintf("/options/%d", i), "Must not be blank or repeated, and must be at most %d characters.",
+				maxOption)
 		}
 	}
 	a.Options = options
@@ -94,8 +96,8 @@ func (a Ask) row(by actor.Actor, now time.Time) (row, error) {
 	digest := hex.EncodeToString(sum[:])
 	return row{
 		Request: Request{
-			ID: db.NewID(), State: Pending, AgentID: by.AgentID, SessionKey: a.Session, Task: a.Task, CreatedAt: clock.At(now), ExpiresAt: a.Until,
-			Shown: digest, kind: kindQuestion, asked: asked{author: by.ID, content: digest},
+			ID: db.NewID(), State: Pending, AgentID: by.AgentID, SessionKey: a.Session, Task: a.Task, CreatedAt: clock.At(now),
+			ExpiresAt: a.Until, Shown: digest, kind: kindQuestion, asked: asked{author: by.ID, content: digest},
 		},
 		parts: []gateway.QuestionPart{part},
 	}, nil
@@ -232,7 +234,9 @@ func (s *Service) answerAsked(ctx context.Context, r row, a Answer) error {
 		if _, err := s.Jobs.Enqueue(ctx, tx, kindDeliver, is.ID, nil); err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, "approval.answered", is, map[string]any{"role": string(by.Role), "answers": a.Answers, "shown": a.Shown})
+		return s.audit(ctx, tx, "approval.answered", is, map[string]any{
+			"role": string(by.Role), "answers": a.Answers, "shown": a.Shown,
+		})
 	})
 }
 

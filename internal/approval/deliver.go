@@ -24,7 +24,9 @@ const kindDeliver = "deliver answer"
 
 // Kinds returns the job kinds that the queue in Jobs must run.
 func (s *Service) Kinds() map[string]job.Kind {
-	return map[string]job.Kind{kindDeliver: {Do: func(ctx context.Context, h *job.Held) error { return s.deliver(ctx, h.Key) }}}
+	return map[string]job.Kind{
+		kindDeliver: {Do: func(ctx context.Context, h *job.Held) error { return s.deliver(ctx, h.Key) }},
+	}
 }
 
 // Tend ends the questions that have expired, and delivers the answers that no job could deliver, for
@@ -70,7 +72,8 @@ func (s *Service) deliver(ctx context.Context, id string) error {
 			return err
 		}
 		agent := account.AgentName(ctx, tx, r.AgentID)
-		return s.Inbox.Raise(ctx, tx, r.item(agent, inbox.High, "Could not tell "+agent+" the answer: "+r.headline(), r.asked.note, "/undelivered"))
+		return s.Inbox.Raise(ctx, tx,
+			r.item(agent, inbox.High, "Could not tell "+agent+" the answer: "+r.headline(), r.asked.note, "/undelivered"))
 	})
 }
 
@@ -94,7 +97,8 @@ func temporary(err error) bool {
 // the runtime treats a leading slash as a command.
 func (r row) message() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Answer to the question that you asked with ask_human at %s", r.CreatedAt.UTC().Format("15:04 UTC on 2 January 2006"))
+	fmt.Fprintf(&b, "Answer to the question that you asked with ask_human at %s",
+		r.CreatedAt.UTC().Format("15:04 UTC on 2 January 2006"))
 	if r.Task != "" {
 		b.WriteString(" about " + r.Task)
 	}

@@ -214,7 +214,9 @@ func (s *Service) tidy(ctx context.Context, tx *db.Tx, r row) error {
 		by = actor.Actor{ID: r.By.ID, Name: r.By.Name, Role: actor.Role(r.By.Role)}
 	}
 	agent := account.AgentName(ctx, tx, r.AgentID)
-	if err := s.Inbox.ResolveAbout(actor.With(ctx, by), tx, r.ID, r.note(agent), inbox.Approval, inbox.Question); err != nil {
+	if err := s.Inbox.ResolveAbout(
+		actor.With(ctx, by), tx, r.ID, r.note(agent), inbox.Approval, inbox.Question,
+	); err != nil {
 		return err
 	}
 	if r.State != Expired {
@@ -242,7 +244,8 @@ func (r row) after(e gateway.Ending, now time.Time) row {
 	switch r.State {
 	case Allowed, Denied, Answered:
 		switch {
-		case claimed && (r.intent == intendsAnswer && e.By == r.claimer.Name || r.intent == r.decision && e.By == link.DisplayName):
+		case claimed &&
+			(r.intent == intendsAnswer && e.By == r.claimer.Name || r.intent == r.decision && e.By == link.DisplayName):
 			r.By = &r.claimer
 		case e.By != "":
 			r.By = &Decider{Name: e.By}

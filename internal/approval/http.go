@@ -35,23 +35,32 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/approvals", actor.UseInbox, "List approvals", s.handleList, web.Fails(page.ErrCursor),
 		web.Describe("Lists what agents want to do and what people decided about it. Without the parameter state, only approvals that wait are listed."))
 	web.Get(api, "/approvals/{id}", actor.UseInbox, "Get an approval", s.handleGet, web.Fails(ErrNotFound),
-		web.Describe("Returns the approval with the cost of its session so far and the last five decisions about the same command."))
+		web.Describe(
+			"Returns the approval with the cost of its session so far and the last five decisions about the same command.",
+		))
 	web.Post(api, "/approvals/{id}/answer", actor.AnswerAgents, "Answer an approval", s.handleDecide, away, asks, answers,
 		web.Describe("Allows or denies the action. The first answer counts, whether it comes through Wardroom or another client of the runtime; later ones fail with approval_decided, which names who was first. "+
 			"shown is the approval's digest: if the request has changed since you read it, the answer fails with approval_changed. allow-always also allows the same command later."))
 	web.Get(api, "/questions", actor.UseInbox, "List questions", s.handleQuestions, web.Fails(page.ErrCursor),
-		web.Describe("Lists the questions of agents to people. Without the parameter state, only questions that wait are listed."))
+		web.Describe(
+			"Lists the questions of agents to people. Without the parameter state, only questions that wait are listed.",
+		))
 	web.Get(api, "/questions/{id}", actor.UseInbox, "Get a question", s.handleQuestion, web.Fails(ErrNotFound))
 	web.Post(api, "/questions/{id}/answer", actor.AnswerAgents, "Answer a question", s.handleReply, away, asks, answers,
 		web.Describe("Answers all parts of a question, each with the label of an option or in other words. Without answers, the question is skipped and the agent decides. The runtime records your name. The first answer counts. A question with the source wardroom is answered even if the gateway is offline: delivery tells when the agent gets the answer."))
-	web.Post(api, "/questions", actor.UseTools, "Ask a person", s.handleAsk, web.Status(http.StatusCreated), web.Also(http.StatusOK),
+	web.Post(api, "/questions", actor.UseTools, "Ask a person", s.handleAsk,
+		web.Status(http.StatusCreated), web.Also(http.StatusOK),
 		web.Fails(task.ErrNotFound, task.ErrArchived, ErrTooMany),
 		web.Describe("Puts a question of the calling agent into the inbox. The answer starts a turn in the agent's session, and becomes a comment on the task that the question is about. "+
 			"To read the state or the answer, repeat the request: while the question waits, and for 24 hours after it has ended, the same content asks nothing new and returns the question with the status 200. until is not compared."))
-	web.Post(api, "/questions/{id}/withdraw", actor.UseTools, "Withdraw a question", s.handleWithdraw, web.Fails(ErrNotFound, ErrDecided),
+	web.Post(api, "/questions/{id}/withdraw", actor.UseTools, "Withdraw a question", s.handleWithdraw,
+		web.Fails(ErrNotFound, ErrDecided),
 		web.Describe("Takes back a question that the calling agent has asked and that waits for an answer."))
-	web.Get(api, "/agentrt/commands", actor.UseInbox, "Get the policy for commands", s.handlePolicy, away, web.Asks(1, s.Patience),
-		web.Describe("Says whether agents ask before they run commands, from the runtime's configuration. By default they never ask."))
+	web.Get(api, "/agentrt/commands", actor.UseInbox, "Get the policy for commands", s.handlePolicy,
+		away, web.Asks(1, s.Patience),
+		web.Describe(
+			"Says whether agents ask before they run commands, from the runtime's configuration. By default they never ask.",
+		))
 }
 
 type listInput struct {

@@ -95,7 +95,9 @@ func (s *Service) Questions(ctx context.Context, f Filter, want page.Want) (page
 	return read(ctx, s.DB, f, want, true, row.asQuestion)
 }
 
-func read[T any](ctx context.Context, d *db.DB, f Filter, want page.Want, question bool, view func(row) T) (page.Part[T], error) {
+func read[T any](
+	ctx context.Context, d *db.DB, f Filter, want page.Want, question bool, view func(row) T,
+) (page.Part[T], error) {
 	f.SessionKey = strings.ToLower(f.SessionKey)
 	var part page.Part[row]
 	err := list.View(ctx, d, want, func(q db.Queryer) (err error) {
@@ -232,7 +234,9 @@ func (s *Service) claim(ctx context.Context, r row, a Answer, who Decider) error
 		if err != nil {
 			return err
 		}
-		return s.audit(ctx, tx, "approval.answered", r, map[string]any{"role": who.Role, "decision": a.Decision, "answers": a.Answers, "shown": a.Shown})
+		return s.audit(ctx, tx, "approval.answered", r, map[string]any{
+			"role": who.Role, "decision": a.Decision, "answers": a.Answers, "shown": a.Shown,
+		})
 	})
 }
 
@@ -374,7 +378,8 @@ func (s *Service) CountEnded(ctx context.Context, before time.Time) (int64, time
 	return n, oldest.Time, nil
 }
 
-// PurgeEnded deletes up to limit requests that ended before the given time, except those with an answer that is still due.
+// PurgeEnded deletes up to limit requests that ended before the given time, except those with an answer that is still
+// due.
 func (s *Service) PurgeEnded(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	return purgeEnded(ctx, tx, before, limit)
 }

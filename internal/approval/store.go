@@ -25,7 +25,9 @@ type body struct {
 var requests = list.List[row]{
 	Table: `approvals`, Columns: columns, Scan: scan, Usual: "-created",
 	Sorts: map[string]list.Sort[row]{
-		"created": {Columns: []string{`created_at`, `id`}, Position: func(r row) []any { return []any{r.CreatedAt.Time, r.ID} }},
+		"created": {
+			Columns: []string{`created_at`, `id`}, Position: func(r row) []any { return []any{r.CreatedAt.Time, r.ID} },
+		},
 	},
 }
 
@@ -33,8 +35,9 @@ func scan(s db.Row) (row, error) {
 	var r row
 	var by Decider
 	var stored, answers string
-	err := s.Scan(&r.ID, &r.kind, &r.State, &r.AgentID, &r.SessionKey, &r.RunID, &r.Task, &r.command, &stored, &r.Shown, &r.CreatedAt, &r.ExpiresAt,
-		&r.decision, &answers, &by.ID, &by.Name, &by.Role, &r.claimed, &r.EndedAt, &r.asked.author, &r.asked.content, &r.asked.delivery, &r.asked.note)
+	err := s.Scan(&r.ID, &r.kind, &r.State, &r.AgentID, &r.SessionKey, &r.RunID, &r.Task, &r.command, &stored, &r.Shown,
+		&r.CreatedAt, &r.ExpiresAt, &r.decision, &answers, &by.ID, &by.Name, &by.Role, &r.claimed, &r.EndedAt,
+		&r.asked.author, &r.asked.content, &r.asked.delivery, &r.asked.note)
 	if err != nil {
 		return row{}, err
 	}
@@ -80,8 +83,8 @@ func insert(ctx context.Context, tx *db.Tx, r row) (bool, error) {
 		INSERT INTO approvals (id, kind, question, state, agent_id, session_key, run_id, task_key, command, body, shown, created_at, expires_at,
 			decision, answers, decider_id, decider_name, decider_role, author_id, content)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '{}', '', '', '', ?, ?) ON CONFLICT DO NOTHING`,
-		r.ID, r.kind, r.isQuestion(), Pending, r.AgentID, r.SessionKey, r.RunID, r.Task, r.command, string(text), r.Shown, r.CreatedAt, r.ExpiresAt,
-		r.asked.author, r.asked.content)
+		r.ID, r.kind, r.isQuestion(), Pending, r.AgentID, r.SessionKey, r.RunID, r.Task, r.command, string(text), r.Shown,
+		r.CreatedAt, r.ExpiresAt, r.asked.author, r.asked.content)
 	return n == 1, err
 }
 
@@ -125,12 +128,13 @@ func end(ctx context.Context, tx *db.Tx, r row) (bool, error) {
 
 // pending returns all pending requests of the runtime. There are few: each blocks an agent.
 func pending(ctx context.Context, q db.Queryer) ([]row, error) {
-	rows, err := q.Query(ctx, `SELECT `+columns+` FROM approvals WHERE state = 'pending' AND author_id = '' ORDER BY created_at, id`)
+	rows, err := q.Query(ctx,
+		`SELECT `+columns+` FROM approvals WHERE state = 'pending' AND author_id = '' ORDER BY created_at, id`)
 	return db.All(rows, err, scan)
 }
 
-// sameContent returns the latest question with the content of r that waits or ended after the given time. An end after that
-// of r's beginning was stored while the clock was wrong.
+// sameContent returns the latest question with the content of r that waits or ended after the given time. An end
+// after that of r's beginning was stored while the clock was wrong.
 func sameContent(ctx context.Context, q db.Queryer, r row, since time.Time) (row, error) {
 	is, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM approvals
 		WHERE content = ? AND content <> '' AND (state = 'pending' OR ended_at > ? AND ended_at <= ?) ORDER BY created_at DESC, id DESC LIMIT 1`,
@@ -143,13 +147,16 @@ func sameContent(ctx context.Context, q db.Queryer, r row, since time.Time) (row
 
 // countAsked returns how many questions of an agent's account wait.
 func countAsked(ctx context.Context, q db.Queryer, author string) (n int, err error) {
-	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM approvals WHERE question AND state = 'pending' AND author_id = ?`, author).Scan(&n)
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM approvals WHERE question AND state = 'pending' AND author_id = ?`,
+		author).Scan(&n)
 	return n, err
 }
 
 // overdue returns the questions that were asked through Wardroom and have expired, or expire later than a question can.
 func overdue(ctx context.Context, q db.Queryer, now time.Time) ([]row, error) {
-	rows, err := q.Query(ctx, `SELECT `+columns+` FROM approvals WHERE question AND state = 'pending' AND author_id <> '' AND (expires_at <= ? OR expires_at > ?)`,
+	rows, err := q.Query(ctx,
+		`SELECT `+columns+
+			` FROM approvals WHERE question AND state = 'pending' AND author_id <> '' AND (expires_at <= ? OR expires_at > ?)`,
 		now, now.Add(maxLife+clock.Skew))
 	return db.All(rows, err, scan)
 }
@@ -206,7 +213,9 @@ func (f Filter) where(question bool) (w list.Where) {
 
 // countEnded and purgeEnded serve the retention policy.
 func countEnded(ctx context.Context, q db.Queryer, before time.Time) (n int64, oldest *clock.Time, err error) {
-	err = q.QueryRow(ctx, `SELECT COUNT(*), MIN(ended_at) FROM approvals WHERE state <> 'pending' AND ended_at < ? AND delivery <> 'due'`, before).Scan(&n, &oldest)
+	err = q.QueryRow(ctx,
+		`SELECT COUNT(*), MIN(ended_at) FROM approvals WHERE state <> 'pending' AND ended_at < ? AND delivery <> 'due'`,
+		before).Scan(&n, &oldest)
 	return n, oldest, err
 }
 

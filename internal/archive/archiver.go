@@ -343,7 +343,8 @@ var errSeveral = errors.New("several consecutive sessions cannot be read")
 // failed schedules a retry for a session that could not be archived. It returns an error only if
 // the failure affects other sessions, too.
 func (k *archiver) failed(ctx context.Context, p *kept, err error) error {
-	if ctx.Err() != nil || errors.Is(err, mirror.ErrClaimed) || fault.Of(err) != nil && !ofOneSession(err) || k.s.DB.Away("archive", err) {
+	if ctx.Err() != nil || errors.Is(err, mirror.ErrClaimed) || fault.Of(err) != nil && !ofOneSession(err) ||
+		k.s.DB.Away("archive", err) {
 		return fmt.Errorf("archive %s: %w", p.seen.Key, err)
 	}
 	again := refused

@@ -12,7 +12,8 @@ import (
 
 // Mount adds the routes for the archive.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/sessions", actor.Read, "List archived sessions, most recent first", s.handleList, web.Fails(page.ErrCursor), web.Describe(listText))
+	web.Get(api, "/sessions", actor.Read, "List archived sessions, most recent first", s.handleList,
+		web.Fails(page.ErrCursor), web.Describe(listText))
 	web.Get(api, "/sessions/{id}", actor.Read, "Get an archived session", s.handleGet, web.Fails(ErrNotFound))
 	web.Get(api, "/sessions/{id}/messages", actor.Read, "List the messages of an archived session", s.handleMessages,
 		web.Fails(ErrNotFound, page.ErrCursor),
@@ -36,7 +37,10 @@ type listInput struct {
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Archived], error) {
-	f := Filter{AgentID: in.AgentID, Kind: in.Kind, Status: in.Status, From: in.From, To: in.To, Text: in.Text, LastKnown: in.LastKnown}
+	f := Filter{
+		AgentID: in.AgentID, Kind: in.Kind, Status: in.Status, From: in.From, To: in.To, Text: in.Text,
+		LastKnown: in.LastKnown,
+	}
 	part, err := s.List(ctx, f, page.Want{Query: in.Query, Total: in.Total.Total})
 	return web.Part(ctx, part), err
 }

@@ -140,7 +140,9 @@ func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int6
 // Messages returns up to limit messages in chronological order: those before the cursor, or the
 // newest if the cursor is empty. If the messages are long, it returns fewer. It also returns the
 // cursor for older messages, or an empty cursor if no older messages exist.
-func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (messages []transcript.Message, next string, err error) {
+func (s *Service) Messages(
+	ctx context.Context, id, cursor string, limit int,
+) (messages []transcript.Message, next string, err error) {
 	given, err := page.Decode(cursor, 2)
 	if err != nil {
 		return nil, "", err
@@ -171,7 +173,9 @@ func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (m
 		if from > 0 {
 			next = page.Encode(id, strconv.FormatInt(from, 10))
 		}
-		return transcript.Name(messages, func(ids []string) (map[string]string, error) { return session.Senders(ctx, q, ids) })
+		return transcript.Name(messages, func(ids []string) (map[string]string, error) {
+			return session.Senders(ctx, q, ids)
+		})
 	})
 	if err != nil {
 		return nil, "", fmt.Errorf("read the transcript of %s: %w", id, err)

@@ -24,7 +24,9 @@ const claimEnd = `SELECT until FROM archive_state WHERE name = 'archive'`
 // putReading stores the time at which the runtime's list of sessions was last read.
 // A time in the future was stored while the clock was wrong.
 func putReading(ctx context.Context, tx *db.Tx, at clock.Time, now time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE archive_state SET read_at = ? WHERE name = ? AND (read_at IS NULL OR read_at < ? OR read_at > ?)`, at, state, at, now.Add(clock.Skew))
+	_, err := tx.Exec(ctx,
+		`UPDATE archive_state SET read_at = ? WHERE name = ? AND (read_at IS NULL OR read_at < ? OR read_at > ?)`, at, state,
+		at, now.Add(clock.Skew))
 	return err
 }
 
@@ -62,7 +64,8 @@ func findPresent(ctx context.Context, q db.Queryer) ([]*kept, error) {
 		var k kept
 		var ended *clock.Time
 		g := &k.seen
-		err := from.Scan(&k.id, &g.Key, &g.ID, &g.AgentID, &g.Kind, &g.Active, &ended, &k.version, &k.readVersion, &k.lastSeq, &k.messages, &k.coverage, &k.purged)
+		err := from.Scan(&k.id, &g.Key, &g.ID, &g.AgentID, &g.Kind, &g.Active, &ended, &k.version, &k.readVersion, &k.lastSeq,
+			&k.messages, &k.coverage, &k.purged)
 		if ended != nil {
 			g.EndedAt = *ended
 		}
@@ -78,9 +81,11 @@ func findKept(ctx context.Context, q db.Queryer, n name) (k kept, err error) {
 	return k, err
 }
 
-// putSeen stores a session as the runtime reported it, and its version. If the transcript may have new
-// messages, the archived part is no longer the whole. A stored state from after now was stored while the clock was wrong.
-func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, version int64, asOf clock.Time, now time.Time) error {
+// putSeen stores a session as the runtime reported it, and its version. If the transcript may have new messages, the
+// archived part is no longer the whole. A stored state from after now was stored while the clock was wrong.
+func putSeen(
+	ctx context.Context, tx *db.Tx, id string, g gateway.Session, version int64, asOf clock.Time, now time.Time,
+) error {
 	moment := func(t clock.Time) *clock.Time {
 		if t.IsZero() {
 			return nil
@@ -97,8 +102,8 @@ func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, versi
 			ended_at = excluded.ended_at, last_at = excluded.last_at, version = excluded.version, as_of = excluded.as_of, present = TRUE,
 			coverage = CASE WHEN archive_sessions.coverage = 'whole' AND archive_sessions.read_version <> excluded.version THEN 'partial' ELSE archive_sessions.coverage END
 		WHERE archive_sessions.as_of <= excluded.as_of OR archive_sessions.as_of > ?`,
-		id, g.Key, g.ID, g.AgentID, g.Kind, g.Label, g.Status, g.Model, g.ParentKey, g.LastMessage, g.Active, moment(g.StartedAt),
-		moment(g.StartedAt), moment(g.EndedAt), lastOf(&g, asOf), version, asOf, now.Add(clock.Skew))
+		id, g.Key, g.ID, g.AgentID, g.Kind, g.Label, g.Status, g.Model, g.ParentKey, g.LastMessage, g.Active,
+		moment(g.StartedAt), moment(g.StartedAt), moment(g.EndedAt), lastOf(&g, asOf), version, asOf, now.Add(clock.Skew))
 	return err
 }
 
@@ -130,12 +135,15 @@ func scanPart(from db.Row) (p part, err error) {
 }
 
 func lastPart(ctx context.Context, q db.Queryer, id string) (part, error) {
-	return scanPart(q.QueryRow(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? ORDER BY part DESC LIMIT 1`, id))
+	return scanPart(q.QueryRow(ctx,
+		`SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? ORDER BY part DESC LIMIT 1`, id))
 }
 
 // partsBetween returns the parts of a transcript that contain messages with numbers in [from, to).
 func partsBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
-	rows, err := q.Query(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part`, id, to, from)
+	rows, err := q.Query(ctx,
+		`SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part`,
+		id, to, from)
 	return db.All(rows, err, scanPart)
 }
 
@@ -152,7 +160,8 @@ func deleteParts(ctx context.Context, tx *db.Tx, id string, from int64) error {
 }
 
 func insertPart(ctx context.Context, tx *db.Tx, id string, p part) error {
-	_, err := tx.Exec(ctx, `INSERT INTO archive_parts (session_id, `+partColumns+`) VALUES (?, ?, ?, ?, ?, ?)`, id, p.number, p.first, p.messages, p.size, p.data)
+	_, err := tx.Exec(ctx, `INSERT INTO archive_parts (session_id, `+partColumns+`) VALUES (?, ?, ?, ?, ?, ?)`, id,
+		p.number, p.first, p.messages, p.size, p.data)
 	return err
 }
 
@@ -185,9 +194,11 @@ func scan(from db.Row) (a Archived, err error) {
 	var ended Ended
 	var t Tokens
 	var priced, unpriced, input, output, read, write, other, cost *int64 // all null or none
-	err = from.Scan(&a.ID, &a.Key, &a.AgentID, &kind, &label, &status, &a.Active, &model, &parent, &a.BeganAt, &a.StartedAt, &a.EndedAt, &a.LastAt, &message,
-		&a.Messages, &a.Coverage, &ended, &a.ArchivedAt, &a.Present, &a.AsOf, &priced, &unpriced, &input, &output, &read, &write, &other, &cost)
-	a.Kind, a.Label, a.Status, a.Model, a.ParentKey, a.LastMessage = some(kind), some(label), some(status), some(model), some(parent), some(message)
+	err = from.Scan(&a.ID, &a.Key, &a.AgentID, &kind, &label, &status, &a.Active, &model, &parent, &a.BeganAt,
+		&a.StartedAt, &a.EndedAt, &a.LastAt, &message, &a.Messages, &a.Coverage, &ended, &a.ArchivedAt, &a.Present, &a.AsOf,
+		&priced, &unpriced, &input, &output, &read, &write, &other, &cost)
+	a.Kind, a.Label, a.Status, a.Model, a.ParentKey, a.LastMessage = some(kind), some(label), some(status), some(model),
+		some(parent), some(message)
 	if ended != "" {
 		a.Ended = &ended
 	}

@@ -35,7 +35,8 @@ func (k *archiver) read(ctx context.Context, p *kept, why Ended) error {
 	if err != nil {
 		return fmt.Errorf("find the session: %w", err)
 	}
-	p.readVersion, p.lastSeq, p.messages, p.coverage, p.purged = is.readVersion, is.lastSeq, is.messages, is.coverage, is.purged
+	p.readVersion, p.lastSeq, p.messages, p.coverage, p.purged = is.readVersion, is.lastSeq, is.messages, is.coverage,
+		is.purged
 	total := int64(0)
 	for range chunks {
 		if err := k.claim.Hold(ctx); err != nil {
@@ -140,7 +141,9 @@ func firstOf(page gateway.TurnPage) int64 {
 // requests the missing rows. If rows are added between two requests, the gateway returns some rows
 // twice; backTo removes the duplicates. If the transcript was replaced or became shorter, whole is
 // false.
-func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
+func (k *archiver) backTo(
+	ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage,
+) (turns []gateway.Turn, whole bool, err error) {
 	turns = numbered(page.Turns, page.Total-offset)
 	for first := firstOf(page); first > from; first = min(first, firstOf(page)) {
 		if err := k.claim.Renew(ctx); err != nil {
@@ -222,7 +225,9 @@ func (k *archiver) write(ctx context.Context, p *kept, c piece, why Ended) error
 		if err := putRead(ctx, tx, &is, began, c.done, why, c.at); err != nil {
 			return err
 		}
-		fresh := slices.DeleteFunc(slices.Clone(messages), func(m transcript.Message) bool { return m.Seq != nil && *m.Seq <= before })
+		fresh := slices.DeleteFunc(slices.Clone(messages), func(m transcript.Message) bool {
+			return m.Seq != nil && *m.Seq <= before
+		})
 		return k.index(ctx, tx, &is, &is.seen, fresh)
 	})
 	if err == nil {
@@ -283,7 +288,9 @@ func (k *archiver) append(ctx context.Context, tx *db.Tx, p *kept, messages []tr
 }
 
 // index adds a session's label, key, and text to the full-text search.
-func (k *archiver) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Session, fresh []transcript.Message) error {
+func (k *archiver) index(
+	ctx context.Context, tx *db.Tx, p *kept, g *gateway.Session, fresh []transcript.Message,
+) error {
 	w, err := findWords(ctx, tx, p.id)
 	if err != nil {
 		return err

@@ -28,14 +28,20 @@ func scanTranscript(row db.Row) (t Transcript, err error) {
 // Transcripts returns the transcripts of the sessions with the given keys.
 func (s *Service) Transcripts(ctx context.Context, keys []string) ([]Transcript, error) {
 	in, args := db.In(keys)
-	rows, err := s.DB.Query(ctx, `SELECT `+transcriptColumns+` FROM archive_sessions WHERE session_key `+in+` ORDER BY began_at, id`, args...)
+	rows, err := s.DB.Query(ctx,
+		`SELECT `+transcriptColumns+` FROM archive_sessions WHERE session_key `+in+` ORDER BY began_at, id`, args...)
 	return db.All(rows, err, scanTranscript)
 }
 
 // RecentTranscripts returns up to limit transcripts of an agent with activity since the given time,
 // newest first.
-func (s *Service) RecentTranscripts(ctx context.Context, agentID string, since time.Time, limit int) ([]Transcript, error) {
-	rows, err := s.DB.Query(ctx, `SELECT `+transcriptColumns+` FROM archive_sessions WHERE agent_id = ? AND last_at >= ? ORDER BY last_at DESC, id DESC LIMIT ?`, agentID, since, limit)
+func (s *Service) RecentTranscripts(
+	ctx context.Context, agentID string, since time.Time, limit int,
+) ([]Transcript, error) {
+	rows, err := s.DB.Query(ctx,
+		`SELECT `+transcriptColumns+
+			` FROM archive_sessions WHERE agent_id = ? AND last_at >= ? ORDER BY last_at DESC, id DESC LIMIT ?`,
+		agentID, since, limit)
 	return db.All(rows, err, scanTranscript)
 }
 

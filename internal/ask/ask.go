@@ -184,7 +184,8 @@ func (a *asking) send(ctx context.Context) (*Result, error) {
 	}
 	a.sent = true
 	s, err := a.Start(ctx, gateway.Question{
-		RunID: q.RunID, AgentID: q.AgentID, SessionKey: q.SessionKey, Message: q.Message, Limit: max(limit, time.Second) + margin,
+		RunID: q.RunID, AgentID: q.AgentID, SessionKey: q.SessionKey, Message: q.Message,
+		Limit: max(limit, time.Second) + margin,
 	})
 	switch {
 	case err != nil && (link.IsUnavailable(err) || ctx.Err() != nil):
@@ -254,7 +255,8 @@ func (a *asking) ended(ctx context.Context, got *gateway.Answer, err error) (*Re
 	switch {
 	case link.IsUnavailable(err) || ctx.Err() != nil:
 		return nil, err
-	case err == nil && (t.Answer.Outcome == gateway.Failed || t.Answer.Outcome == gateway.TimedOut || t.Answer.Outcome == gateway.Stopped):
+	case err == nil &&
+		(t.Answer.Outcome == gateway.Failed || t.Answer.Outcome == gateway.TimedOut || t.Answer.Outcome == gateway.Stopped):
 		got.Outcome, got.Text, got.Error = t.Answer.Outcome, "", t.Answer.Error
 	}
 	return a.conclude(ctx, got, nil)

@@ -60,7 +60,9 @@ func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, fault
 	if f.Rows, err = countRows(ctx, q, engine); err != nil {
 		return f, nil, err
 	}
-	for _, look := range []func(context.Context, db.Queryer, *Facts) ([]string, error){checkLog, checkLedger, checkTaskCosts} {
+	for _, look := range []func(context.Context, db.Queryer, *Facts) ([]string, error){
+		checkLog, checkLedger, checkTaskCosts,
+	} {
 		found, err := look(ctx, q, &f)
 		if err != nil {
 			return f, faults, err
@@ -89,7 +91,8 @@ func known(version int64) error {
 		return fmt.Errorf("it has schema version %d, of an unreleased Wardroom or of a first start that was interrupted: use the version that created it", version)
 	}
 	if version > newest {
-		return fmt.Errorf("it has schema version %d, but this Wardroom supports versions up to %d: use a newer Wardroom", version, newest)
+		return fmt.Errorf("it has schema version %d, but this Wardroom supports versions up to %d: use a newer Wardroom",
+			version, newest)
 	}
 	return nil
 }
@@ -134,7 +137,8 @@ func checkLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, err
 	if highest > f.LastEvent {
 		faults = append(faults, fmt.Sprintf("the event log has event %d, but its counter is at %d", highest, f.LastEvent))
 	} else if missing := f.LastEvent - purged - n; missing != 0 {
-		faults = append(faults, fmt.Sprintf("%d events between %d and %d are missing from the event log", missing, purged+1, f.LastEvent))
+		faults = append(faults,
+			fmt.Sprintf("%d events between %d and %d are missing from the event log", missing, purged+1, f.LastEvent))
 	}
 	return faults, nil
 }
@@ -155,7 +159,9 @@ func checkLedger(ctx context.Context, q db.Queryer, f *Facts) ([]string, error) 
 		return nil, fmt.Errorf("check the usage ledger: %w", err)
 	}
 	if wrong > 0 {
-		return []string{fmt.Sprintf("the usage ledger has missing or extra rows for the totals of %d transcripts", wrong)}, nil
+		return []string{
+			fmt.Sprintf("the usage ledger has missing or extra rows for the totals of %d transcripts", wrong),
+		}, nil
 	}
 	return nil, nil
 }
@@ -173,7 +179,9 @@ func checkTaskCosts(ctx context.Context, q db.Queryer, _ *Facts) ([]string, erro
 		return nil, fmt.Errorf("compare the costs of tasks with the ledger: %w", err)
 	}
 	if len(tasks) > 0 {
-		return []string{fmt.Sprintf("the cost of %d tasks, such as TASK-%d, differs from the usage ledger", len(tasks), tasks[0])}, nil
+		return []string{
+			fmt.Sprintf("the cost of %d tasks, such as TASK-%d, differs from the usage ledger", len(tasks), tasks[0]),
+		}, nil
 	}
 	return nil, nil
 }

@@ -56,7 +56,8 @@ func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifes
 // originOf records the server version and the current schema's name in the manifest.
 func originOf(ctx context.Context, q db.Queryer, m *Manifest) error {
 	var namespace *string
-	err := q.QueryRow(ctx, `SELECT SPLIT_PART(current_setting('server_version'), ' ', 1), current_schema()`).Scan(&m.Server, &namespace)
+	err := q.QueryRow(ctx,
+		`SELECT SPLIT_PART(current_setting('server_version'), ' ', 1), current_schema()`).Scan(&m.Server, &namespace)
 	if err != nil {
 		return fmt.Errorf("inspect the database: %w", err)
 	}
@@ -89,7 +90,8 @@ func program(ctx context.Context, p db.Programs, out *os.File, name string, args
 	err := cmd.Run()
 	switch text := strings.TrimSpace(p.Hide(failed.String())); {
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("%s %w: install the PostgreSQL client programs (on Debian: postgresql-client)", name, errNoProgram)
+		return "", fmt.Errorf("%s %w: install the PostgreSQL client programs (on Debian: postgresql-client)", name,
+			errNoProgram)
 	case err != nil && ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil && text != "":
@@ -107,9 +109,11 @@ func newEnough(ctx context.Context, p db.Programs, name, server string) error {
 	if err != nil {
 		return err
 	}
-	own, want := regexp.MustCompile(`\(PostgreSQL\) (\d+)`).FindStringSubmatch(said), regexp.MustCompile(`^\d+`).FindString(server)
+	own, want := regexp.MustCompile(`\(PostgreSQL\) (\d+)`).FindStringSubmatch(said),
+		regexp.MustCompile(`^\d+`).FindString(server)
 	if own == nil || want == "" {
-		return fmt.Errorf("cannot compare the version of %s (%s) with that of the server (%s)", name, strings.TrimSpace(said), server)
+		return fmt.Errorf("cannot compare the version of %s (%s) with that of the server (%s)", name, strings.TrimSpace(said),
+			server)
 	}
 	if len(own[1]) < len(want) || len(own[1]) == len(want) && own[1] < want { // as numbers
 		return fmt.Errorf("%s is version %s, older than the server (%s): install the client programs of PostgreSQL %s and put them first in PATH", name, own[1], server, want)
@@ -162,7 +166,7 @@ func load(ctx context.Context, p db.Programs, file, dir string) error {
 	// Use a connection string, so that pg_restore does not parse the database
 	// name.
 	name := "dbname='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(p.Database) + "'"
-	_, err = program(ctx, p, nil, "pg_restore", "--dbname="+name, "--no-password", "--no-owner", "--no-privileges", "--no-comments",
-		"--exit-on-error", "--single-transaction", "--use-list="+list, path)
+	_, err = program(ctx, p, nil, "pg_restore", "--dbname="+name, "--no-password", "--no-owner", "--no-privileges",
+		"--no-comments", "--exit-on-error", "--single-transaction", "--use-list="+list, path)
 	return err
 }

@@ -40,7 +40,9 @@ func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err 
 	}
 	if r.Engine == db.Postgres.String() {
 		if db.EngineOf(into) == db.SQLite {
-			return r, errors.New("this is a backup of PostgreSQL: restore it into an empty database, postgres://USER@HOST:PORT/NAME")
+			return r, errors.New(
+				"this is a backup of PostgreSQL: restore it into an empty database, postgres://USER@HOST:PORT/NAME",
+			)
 		}
 		r.Setting = "DATABASE_URL"
 		return r, t.restorePostgres(ctx, file, r.Manifest, into)
@@ -116,7 +118,8 @@ func (t *Tool) unpack(ctx context.Context, f *os.File, part string) (m Manifest,
 }
 
 func refusal(faults []string) error {
-	return fmt.Errorf("the backup was not restored, because it contains problems from the original database:\n  %s", strings.Join(faults, "\n  "))
+	return fmt.Errorf("the backup was not restored, because it contains problems from the original database:\n  %s",
+		strings.Join(faults, "\n  "))
 }
 
 func (t *Tool) restorePostgres(ctx context.Context, file string, m Manifest, into string) error {
@@ -176,7 +179,9 @@ func prepareSchema(ctx context.Context, c *pgx.Conn, name string) (undo func() e
 	undo = func() error { return nil }
 	quoted := pgx.Identifier{name}.Sanitize()
 	var exists bool
-	if err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, name).Scan(&exists); err != nil {
+	if err := c.QueryRow(
+		ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, name,
+	).Scan(&exists); err != nil {
 		return undo, fmt.Errorf("inspect the database: %w", err)
 	}
 	if !exists {
@@ -200,7 +205,10 @@ func prepareSchema(ctx context.Context, c *pgx.Conn, name string) (undo func() e
 		err = fmt.Errorf("the backup is of schema %s, but this address uses schema %s: add the parameter search_path=%s to it",
 			name, cmp.Or(current, "none"), url.PathEscape(quoted))
 	case len(there) > 0:
-		err = fmt.Errorf("the database is not empty: its schema %s has %d tables or other objects, such as %s. Use an empty database", name, len(there), there[0])
+		err = fmt.Errorf(
+			"the database is not empty: its schema %s has %d tables or other objects, such as %s. Use an empty database", name,
+			len(there), there[0],
+		)
 	}
 	if err != nil {
 		return undo, errors.Join(err, undo())

@@ -41,8 +41,10 @@ const (
 
 // Errors for files that are not complete backups.
 var (
-	errNotBackup = errors.New("the seal at the end of a Wardroom backup is missing. The file is not a backup, or it is truncated")
-	errBroken    = errors.New("it is damaged: its content does not match its checksum. Use another backup")
+	errNotBackup = errors.New(
+		"the seal at the end of a Wardroom backup is missing. The file is not a backup, or it is truncated",
+	)
+	errBroken = errors.New("it is damaged: its content does not match its checksum. Use another backup")
 )
 
 // seal completes the manifest m, appends the seal to f, and returns the size of the file.

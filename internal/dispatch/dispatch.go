@@ -30,8 +30,9 @@ type Code string
 
 // Reasons why a dispatch fails.
 const (
-	Cancelled   Code = "cancelled"           // a user canceled it
-	Withdrawn   Code = "withdrawn"           // the task is done, archived, deleted, or no longer assigned to an active agent
+	Cancelled Code = "cancelled" // a user canceled it
+	// the task is done, archived, deleted, or no longer assigned to an active agent
+	Withdrawn   Code = "withdrawn"
 	Reassigned  Code = "reassigned"          // the task was assigned to someone else before the run started
 	Deactivated Code = "agent_deactivated"   // the agent has no active account
 	Unreachable Code = "gateway_unreachable" // the gateway was unreachable for too long

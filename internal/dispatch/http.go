@@ -15,7 +15,8 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Sends the task to its agent once, in a session of its own, as soon as the gateway and the agent are available. "+
 			"The task's `dispatch` and its history show the progress. A dispatch neither claims nor moves the task: the agent's reports do.\n\n"+
 			"If the task is reassigned before the agent starts, the dispatch fails; if the agent has started, it continues until it ends or is canceled."))
-	web.Delete(api, "/tasks/{id}/dispatch", actor.DispatchTasks, "Cancel the dispatch of a task", s.handleCancel, web.Status(http.StatusOK),
+	web.Delete(api, "/tasks/{id}/dispatch", actor.DispatchTasks, "Cancel the dispatch of a task", s.handleCancel,
+		web.Status(http.StatusOK),
 		web.Fails(ErrNotDispatched), web.Fails(taskRefusals()...),
 		web.Describe("Stops the agent's run as soon as the gateway is reachable. The agent's work and reports are kept."))
 }

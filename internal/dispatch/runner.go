@@ -114,7 +114,9 @@ func (c *runner) awaitAgent(ctx context.Context, why error) error {
 	case err != nil || listed:
 		return &Failure{Refused, errorText(why)}
 	case c.Left() <= 0:
-		return &Failure{Unknown, fmt.Sprintf("The gateway has not listed the agent %s for %s.", c.d.AgentID, formatDuration(c.Patience))}
+		return &Failure{
+			Unknown, fmt.Sprintf("The gateway has not listed the agent %s for %s.", c.d.AgentID, formatDuration(c.Patience)),
+		}
 	default:
 		if err := c.setWaiting(ctx, "The gateway does not list the agent "+c.d.AgentID+"."); err != nil {
 			return err
@@ -135,8 +137,8 @@ func (c *runner) Question() ask.Question {
 	return q
 }
 
-// Left returns the time left for the dispatch to start or, once it has started, to end. A time that is too far away was set
-// before the clock was set back, so that the limit begins anew.
+// Left returns the time left for the dispatch to start or, once it has started, to end. A time that is too far away
+// was set before the clock was set back, so that the limit begins anew.
 func (c *runner) Left() time.Duration {
 	by, limit, now := &c.d.startBy, c.Patience, c.Now()
 	if c.d.State == task.Started && c.d.endBy != nil {
@@ -245,7 +247,10 @@ func (c *runner) unreachable(why string) *Failure {
 	case c.d.State == task.Queued:
 		why = fmt.Sprintf("The gateway did not accept the task within %s: %s", formatDuration(c.Patience), why)
 	default:
-		why = fmt.Sprintf("The gateway accepted the task but was unreachable when the limit of %s ended, so the result is unknown. %s", formatDuration(c.Limit), why)
+		why = fmt.Sprintf(
+			"The gateway accepted the task but was unreachable when the limit of %s ended, so the result is unknown. %s",
+			formatDuration(c.Limit), why,
+		)
 	}
 	return &Failure{Unreachable, cut(why, longestReason)}
 }

@@ -93,7 +93,9 @@ const (
 // the gateway.
 func (s *Service) Create(ctx context.Context, ref string, n New) (Dispatch, error) {
 	return db.Do(ctx, s.DB, "dispatch task", func(tx *db.Tx) (Dispatch, error) {
-		return once.Do(ctx, tx, s.Now(), find, func(d Dispatch) string { return d.ID }, func() (Dispatch, error) { return s.CreateIn(ctx, tx, ref, n) })
+		return once.Do(ctx, tx, s.Now(), find, func(d Dispatch) string { return d.ID }, func() (Dispatch, error) {
+			return s.CreateIn(ctx, tx, ref, n)
+		})
 	})
 }
 
@@ -158,7 +160,9 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 			return err
 		}
 		if was == nil {
-			return ErrNotDispatched.With("The task's last dispatch has ended, or the task was never dispatched. Reload the task.")
+			return ErrNotDispatched.With(
+				"The task's last dispatch has ended, or the task was never dispatched. Reload the task.",
+			)
 		}
 		d = *was
 		if err := s.show(ctx, tx, d); err != nil {
@@ -243,7 +247,8 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 		}
 	}
 	s.Log.ErrorContext(ctx, "gave up on a dispatch", "run", d.RunID, "err", cause)
-	return s.close(ctx, tx, d, &Failure{Broken, "Wardroom failed several times while running the dispatch. See Wardroom's log."}, gateway.Answer{})
+	return s.close(ctx, tx, d,
+		&Failure{Broken, "Wardroom failed several times while running the dispatch. See Wardroom's log."}, gateway.Answer{})
 }
 
 // close ends a dispatch with the answer of its run. It stores the dispatch and the usage of the run,
@@ -260,7 +265,8 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 	if u != nil && u.SessionID != "" {
 		run := usage.Run{
 			RunID: d.RunID, AgentID: d.AgentID, SessionKey: d.SessionKey, SessionID: u.SessionID,
-			Source: usage.Task, TaskKey: d.Task, StartedAt: d.CreatedAt.Time, EndedAt: ended, Parts: []usage.Part{usage.PartOf(*u)},
+			Source: usage.Task, TaskKey: d.Task, StartedAt: d.CreatedAt.Time, EndedAt: ended,
+			Parts: []usage.Part{usage.PartOf(*u)},
 		}
 		if d.askedAt != nil {
 			run.StartedAt = d.askedAt.Time
@@ -293,9 +299,10 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error 
 		return s.Inbox.ResolveCause(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
 	case d.State == task.Failed && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
 		return s.Inbox.Raise(ctx, tx, inbox.NewItem{
-			Cause: d.cause(), Kind: inbox.DispatchFailed, Severity: inbox.High, Subject: d.subject(), Run: d.inboxRun(), At: d.Since.Time,
-			Title:  fmt.Sprintf("Dispatch of %s to %s failed", d.Task, d.AgentID),
-			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nFix the cause, then dispatch the task again.", d.Error.Detail, d.Error.Code, d.RunID),
+			Cause: d.cause(), Kind: inbox.DispatchFailed, Severity: inbox.High, Subject: d.subject(), Run: d.inboxRun(),
+			At: d.Since.Time, Title: fmt.Sprintf("Dispatch of %s to %s failed", d.Task, d.AgentID),
+			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nFix the cause, then dispatch the task again.", d.Error.Detail,
+				d.Error.Code, d.RunID),
 		})
 	}
 	return nil

@@ -14,13 +14,15 @@ import (
 
 // Mount adds the routes for the event log.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/activity", actor.Read, "List activity, newest first", s.handleActivity, web.Fails(ErrActor, page.ErrCursor),
+	web.Get(api, "/activity", actor.Read, "List activity, newest first", s.handleActivity,
+		web.Fails(ErrActor, page.ErrCursor),
 		web.Describe("Events about the inbox require the use_inbox permission."))
 	web.Get(api, "/audit", actor.ReadAudit, "List the audit log, newest first", s.handleAudit,
 		web.Fails(ErrActor, page.ErrCursor), web.Describe(auditText))
 	web.CSV(api, "/audit.csv", actor.ReadAudit, "Export the audit log as CSV", s.handleAuditTable,
 		web.Fails(ErrActor), web.Waits(exportTime), web.Describe(auditTableText))
-	web.Stream(api, "/events", actor.Read, "Stream events", s.handleEvents, web.Fails(ErrStreams), web.Describe(eventsText))
+	web.Stream(api, "/events", actor.Read, "Stream events", s.handleEvents,
+		web.Fails(ErrStreams), web.Describe(eventsText))
 }
 
 const eventsText = `Streams server-sent events until the token expires. Each event in the log is sent as one frame. The frame's id is the event's number, its event field is the event's kind, such as task.changed, and its data is the same JSON as in /activity. Activity about a task also has the member task: the task as it is now, as in /tasks/{id}. It is missing if the task is deleted, and if a later event that is sent together with this one has it. Events about accounts require the read_audit permission, and events about the inbox require the use_inbox permission.
@@ -72,7 +74,9 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 	if err != nil {
 		return nil, err
 	}
-	stream, err := s.Open(ctx, StreamOptions{Caller: web.Reauthenticate, Topics: in.Topics, After: after, Sessions: in.Sessions})
+	stream, err := s.Open(ctx, StreamOptions{
+		Caller: web.Reauthenticate, Topics: in.Topics, After: after, Sessions: in.Sessions,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +136,10 @@ func (s *Service) handleAuditTable(ctx context.Context, in *auditTableInput) (*w
 	}
 	want := page.Want{Query: page.Query{Limit: exportPage}, Sort: in.Sort}
 	return &web.Table{
-		Name:    "audit.csv",
-		Columns: []string{"id", "at", "kind", "actor_id", "actor_name", "subject_kind", "subject_id", "subject_name", "via", "address", "data"},
+		Name: "audit.csv",
+		Columns: []string{
+			"id", "at", "kind", "actor_id", "actor_name", "subject_kind", "subject_id", "subject_name", "via", "address", "data",
+		},
 		Rows: func(row func(cells ...string) error) error {
 			return s.EachAudit(ctx, in.filter(), in.Actor, want, func(e Event) error {
 				var from Origin

@@ -72,7 +72,9 @@ func (s *Service) EachAudit(ctx context.Context, f Filter, by string, want page.
 	}
 }
 
-func (s *Service) read(ctx context.Context, class Class, f Filter, by string, want page.Want) (page.Part[Event], error) {
+func (s *Service) read(
+	ctx context.Context, class Class, f Filter, by string, want page.Want,
+) (page.Part[Event], error) {
 	var part page.Part[Event]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
 		f.Class = class

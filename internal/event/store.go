@@ -59,7 +59,8 @@ func add(ctx context.Context, tx *db.Tx, tasks bool, values ...any) error {
 	if tx.Engine() == db.Postgres {
 		return tx.Later(ctx, `
 			WITH next AS (`+count+` RETURNING last)
-			INSERT INTO events (`+eventColumns+`) VALUES ((SELECT last FROM next), `+rest+`)`+clause, append(version, values...)...)
+			INSERT INTO events (`+eventColumns+`) VALUES ((SELECT last FROM next), `+rest+`)`+clause,
+			append(version, values...)...)
 	}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO events (`+eventColumns+`)
@@ -124,7 +125,8 @@ func following(ctx context.Context, q db.Queryer, id int64, limit int) ([]Event,
 	}
 	// With the limit as a parameter, SQLite would plan the query on each
 	// call.
-	rows, err := q.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE id > ? ORDER BY id LIMIT `+strconv.Itoa(limit), id)
+	rows, err := q.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE id > ? ORDER BY id LIMIT `+strconv.Itoa(limit),
+		id)
 	return db.All(rows, err, scan)
 }
 
@@ -169,7 +171,8 @@ func (f Filter) where(known []string) list.Where {
 	}
 	if !f.Until.IsZero() {
 		w.And(`COALESCE(at, at) < ?`, f.Until)
-		w.Hint(`id < COALESCE((SELECT id FROM events WHERE at >= ? ORDER BY at LIMIT 1), `+strconv.Itoa(math.MaxInt64)+`)`, f.Until.Add(disorder))
+		w.Hint(`id < COALESCE((SELECT id FROM events WHERE at >= ? ORDER BY at LIMIT 1), `+strconv.Itoa(math.MaxInt64)+`)`,
+			f.Until.Add(disorder))
 	}
 	switch {
 	case f.SubjectID != "":
@@ -281,7 +284,8 @@ func TimesByAgents(ctx context.Context, q db.Queryer, subjectKind string, since 
 
 // findOwn returns the caller's ID if the given email is the caller's own, and actor.NoID otherwise.
 func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err error) {
-	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, plaintext.Fold(email), actor.From(ctx).ID).Scan(&id)
+	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`,
+		plaintext.Fold(email), actor.From(ctx).ID).Scan(&id)
 	if db.IsNotFound(err) {
 		return actor.NoID, nil
 	}
@@ -292,7 +296,8 @@ func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err er
 // several, because an agent may have had several accounts.
 func findActors(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
 	folded := plaintext.Fold(ref)
-	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, folded, folded, ref)
+	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, folded,
+		folded, ref)
 	return db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 }
 
@@ -301,8 +306,8 @@ func scan(row db.Row) (Event, error) {
 	var at clock.Time
 	var data string
 	var from Origin
-	err := row.Scan(&e.ID, &at, &e.Class, &e.Kind, &e.Actor.ID, &e.Actor.Name, &e.Subject.Kind, &e.Subject.ID, &e.Subject.Name,
-		&data, &from.Via, &from.Address)
+	err := row.Scan(&e.ID, &at, &e.Class, &e.Kind, &e.Actor.ID, &e.Actor.Name, &e.Subject.Kind, &e.Subject.ID,
+		&e.Subject.Name, &data, &from.Via, &from.Address)
 	if from.Via != "" {
 		e.From = &from
 	}

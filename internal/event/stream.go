@@ -95,7 +95,8 @@ func (s *Service) Open(ctx context.Context, opt StreamOptions) (_ *Stream, err e
 	limits, user := s.Limits.withDefaults(), actor.From(ctx).ID
 	leave, ok := s.hub().places.Acquire(user, limits.Streams, limits.Each)
 	if !ok {
-		return nil, ErrStreams.With("Close some streams or try again later. An account can have at most %d streams open.", limits.Each).After(limits.Beat)
+		return nil, ErrStreams.With("Close some streams or try again later. An account can have at most %d streams open.",
+			limits.Each).After(limits.Beat)
 	}
 	if len(opt.Sessions) > 0 {
 		opt.Sessions = withLowerCase(opt.Sessions)
@@ -363,7 +364,9 @@ func (t *Stream) wants(f frame) bool {
 	if f.only != "" && !slices.Contains(t.opt.Sessions, f.only) {
 		return false
 	}
-	return len(t.opt.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.opt.Topics, topic) })
+	return len(t.opt.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool {
+		return slices.Contains(t.opt.Topics, topic)
+	})
 }
 
 // mostPending limits the size of the buffered frames, in bytes. When they exceed it, they

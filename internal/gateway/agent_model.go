@@ -13,7 +13,8 @@ import (
 
 // ErrConfigChanged means that the gateway's configuration changed after it was read. The
 // request had no effect.
-var ErrConfigChanged = fault.New(fault.Conflict, "gateway_config_changed", "The gateway's configuration has changed in the meantime.")
+var ErrConfigChanged = fault.New(fault.Conflict, "gateway_config_changed",
+	"The gateway's configuration has changed in the meantime.")
 
 // AgentModel is what the gateway's configuration file says about the model of one agent.
 // The raw values are as in the file; they are nil if the file does not have them.

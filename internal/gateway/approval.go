@@ -58,7 +58,8 @@ type Approval struct {
 
 // Ending is how a request to people has ended.
 type Ending struct {
-	State    string // pending, allowed, denied, answered, cancelled, expired, aborted, lost; empty when only the event is known
+	// pending, allowed, denied, answered, cancelled, expired, aborted, lost; empty when only the event is known
+	State    string
 	Decision string
 	Answers  map[string][]string
 	By       string // client or person that answered, as the runtime names it; empty if nobody did
@@ -140,8 +141,9 @@ func (c *Client) approval(w wireApproval) (Approval, bool) {
 	}
 	a := Approval{
 		ID: id, Kind: ExecApproval, Title: c.short(string(r.Title)), Command: c.secrets.Lines(string(r.Command)),
-		Directory: c.short(string(r.Directory)), Host: c.short(string(first(r.Node, r.Host))), Executable: c.short(string(r.Executable)),
-		Detail: c.secrets.Lines(strings.TrimSpace(string(r.About + "\n\n" + r.Detail))), Scope: c.short(r.Scope.text()),
+		Directory: c.short(string(r.Directory)), Host: c.short(string(first(r.Node, r.Host))),
+		Executable: c.short(string(r.Executable)),
+		Detail:     c.secrets.Lines(strings.TrimSpace(string(r.About + "\n\n" + r.Detail))), Scope: c.short(r.Scope.text()),
 		Source: c.short(string(first(r.PluginID, r.Tool))), Severity: c.short(string(r.Severity)), Risks: c.risks(r),
 		AgentID: c.short(string(r.AgentID)), SessionKey: keyOrEmpty(r.SessionKey), RunID: keyOrEmpty(r.RunID),
 		Digest: w.digest(), CreatedAt: c.ownTime(w.CreatedAt), ExpiresAt: c.ownTime(w.ExpiresAt),

@@ -51,7 +51,8 @@ type JobSchedule struct {
 	Expr    string `json:"expr,omitempty" doc:"For kind cron: minute, hour, day of the month, month, weekday."`
 	Zone    string `json:"tz,omitempty" doc:"For kind cron: an IANA time zone. If empty, the time zone of the gateway's host applies, which Wardroom does not know."`
 	EveryMS int64  `json:"everyMs,omitempty" doc:"For kind every: milliseconds between two runs."`
-	At      string `json:"at,omitempty" doc:"For kind at: the time of the only run, in ISO 8601."` // as the gateway sent it
+	// as the gateway sent it
+	At string `json:"at,omitempty" doc:"For kind at: the time of the only run, in ISO 8601."`
 	// StaggerMS is 0 for a job that runs exactly on time. When Wardroom adds or changes a
 	// job, it ignores this field and sends 0.
 	StaggerMS int64 `json:"staggerMs,omitempty" doc:"For kind cron: milliseconds by which a run may be late, because the gateway spreads jobs that are due together."`
@@ -81,10 +82,11 @@ type JobState struct {
 }
 
 const (
-	jobPage        = 200       // rows per request, the gateway's maximum
-	jobPages       = 50        // maximum number of pages, even if the gateway reports more
-	jobMessage     = 64 * 1024 // characters of a message; the rest is truncated
-	jobDescription = 4000      // characters of a description; at least twice Wardroom's own limit, because people edit the text that is shown
+	jobPage    = 200       // rows per request, the gateway's maximum
+	jobPages   = 50        // maximum number of pages, even if the gateway reports more
+	jobMessage = 64 * 1024 // characters of a message; the rest is truncated
+	// characters of a description; at least twice Wardroom's own limit, because people edit the text that is shown
+	jobDescription = 4000
 )
 
 // JobsWanted filters jobs. The zero value selects all jobs, including disabled ones.
@@ -111,7 +113,8 @@ func (c *Client) Jobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("list jobs: %w", link.ErrBusy.With("The list of jobs kept changing while Wardroom was reading it. Try again."))
+	return nil, fmt.Errorf("list jobs: %w",
+		link.ErrBusy.With("The list of jobs kept changing while Wardroom was reading it. Try again."))
 }
 
 // pagesOfJobs reads the list of jobs once, page by page. Each page should start with the
@@ -207,8 +210,8 @@ type NewJob struct {
 // exist.
 func (c *Client) AddJob(ctx context.Context, n NewJob) (Job, error) {
 	p := addParams{
-		Key: n.Key, Name: n.Name, Description: n.Description, AgentID: n.AgentID, Enabled: n.Enabled, Schedule: n.Schedule.wire(),
-		SessionTarget: n.SessionTarget, WakeMode: "now", Payload: turnOf(n.Message, n.Limit),
+		Key: n.Key, Name: n.Name, Description: n.Description, AgentID: n.AgentID, Enabled: n.Enabled,
+		Schedule: n.Schedule.wire(), SessionTarget: n.SessionTarget, WakeMode: "now", Payload: turnOf(n.Message, n.Limit),
 		Delivery: JobDelivery{Mode: cmp.Or(n.Delivery, "none")},
 	}
 	var raw json.RawMessage
@@ -254,7 +257,8 @@ type JobChange struct {
 // change wins. The call is safe to repeat, even after ErrUnsure.
 func (c *Client) ChangeJob(ctx context.Context, id string, change JobChange, revision string) (Job, error) {
 	p := changeParams{ID: id, Revision: revision, Patch: patchWire{
-		Name: change.Name, Description: change.Description, AgentID: change.AgentID, Enabled: change.Enabled, SessionTarget: change.SessionTarget,
+		Name: change.Name, Description: change.Description, AgentID: change.AgentID, Enabled: change.Enabled,
+		SessionTarget: change.SessionTarget,
 	}}
 	if change.Schedule != nil {
 		w := change.Schedule.wire()

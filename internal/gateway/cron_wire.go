@@ -48,11 +48,12 @@ func turnOf(message string, limit time.Duration) payloadWire {
 // jobRow is a job as the gateway sends it. A field of an unexpected type is treated as
 // absent.
 type jobRow struct {
-	ID            wire.Word `json:"id"`
-	Name          wire.Word `json:"name"`
-	Description   wire.Word `json:"description"`
-	AgentID       wire.Word `json:"agentId"`
-	Effective     wire.Word `json:"effectiveAgentId"` // only in lists: the agent that runs a job without an agent of its own
+	ID          wire.Word `json:"id"`
+	Name        wire.Word `json:"name"`
+	Description wire.Word `json:"description"`
+	AgentID     wire.Word `json:"agentId"`
+	// only in lists: the agent that runs a job without an agent of its own
+	Effective     wire.Word `json:"effectiveAgentId"`
 	Enabled       wire.Flag `json:"enabled"`
 	SessionTarget wire.Word `json:"sessionTarget"`
 	WakeMode      wire.Word `json:"wakeMode"`
@@ -109,14 +110,17 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 	description, _ := c.secrets.Text(string(r.Description), jobDescription)
 	return Job{
 		ID: string(r.ID), Name: clean(r.Name), Description: description, AgentID: clean(first(r.AgentID, r.Effective)),
-		Enabled: r.Enabled != wire.No, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode), Revision: clean(r.Revision),
+		Enabled: r.Enabled != wire.No, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode),
+		Revision: clean(r.Revision),
 		Schedule: JobSchedule{
-			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: plausibleTime(clean(r.Schedule.At)),
-			EveryMS: r.Schedule.EveryMS.Count(), StaggerMS: r.stagger(),
+			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone),
+			At: plausibleTime(clean(r.Schedule.At)), EveryMS: r.Schedule.EveryMS.Count(), StaggerMS: r.stagger(),
 		},
 		Conditional: present(r.Trigger) || present(r.Pacing),
-		Payload:     JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.Span(time.Second), Model: clean(r.Payload.Model)},
-		Delivery:    JobDelivery{Mode: clean(r.Delivery.Mode)},
+		Payload: JobPayload{
+			Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.Span(time.Second), Model: clean(r.Payload.Model),
+		},
+		Delivery: JobDelivery{Mode: clean(r.Delivery.Mode)},
 		State: JobState{
 			NextRunAt: r.State.Next.TimeOrNil(), RunningAt: r.State.Running.TimeOrNil(), LastRunAt: r.State.Last.TimeOrNil(),
 			LastStatus: clean(r.State.LastStatus), LastError: clean(r.State.LastError), Errors: r.State.Errors.Count(),
@@ -237,8 +241,9 @@ func (c *Client) readJobRun(raw json.RawMessage) (JobRun, bool) {
 	}
 	clean := func(w wire.Word) string { return c.short(string(w)) }
 	run := JobRun{
-		JobID: string(r.JobID), JobName: clean(r.JobName), RunID: clean(r.RunID), SessionKey: clean(r.SessionKey), Status: clean(r.Status),
-		Error: clean(r.Error), Summary: clean(r.Summary), RanAt: r.RanAt.Time(), EndedAt: r.At.Time(),
+		JobID: string(r.JobID), JobName: clean(r.JobName), RunID: clean(r.RunID), SessionKey: clean(r.SessionKey),
+		Status: clean(r.Status), Error: clean(r.Error), Summary: clean(r.Summary),
+		RanAt: r.RanAt.Time(), EndedAt: r.At.Time(),
 	}
 	took := min(r.Took.Span(time.Millisecond), longestRun)
 	switch {

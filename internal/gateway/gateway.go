@@ -67,7 +67,8 @@ func explained(err error) error {
 		return ErrAnswered
 	case e.Details.Reason == "APPROVAL_NOT_FOUND", e.Details.Reason == "QUESTION_NOT_FOUND":
 		return ErrNoRequest
-	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized": // chat.abort rejects runs of other clients this way, without a code
+	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized":
+		// chat.abort rejects runs of other clients this way, without a code
 		return ErrForeignRun.With("Another client, or Wardroom over a previous connection, started this run. Stop it in the gateway's own dashboard. To stop such runs from Wardroom, pair Wardroom as a device or request the operator.admin scope.")
 	}
 	return err

@@ -48,8 +48,8 @@ func (c *Client) Logins(ctx context.Context, agentID string) ([]Login, error) {
 			continue
 		}
 		l := Login{
-			Provider: c.short(string(p.Provider)), Name: c.short(string(first(p.Name, p.Provider))), State: c.short(string(p.Status)),
-			EndsAt: p.Expiry.At.TimeOrNil(),
+			Provider: c.short(string(p.Provider)), Name: c.short(string(first(p.Name, p.Provider))),
+			State: c.short(string(p.Status)), EndsAt: p.Expiry.At.TimeOrNil(),
 		}
 		for _, profile := range p.Profiles {
 			if profile.Type == "oauth" {

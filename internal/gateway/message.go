@@ -15,9 +15,11 @@ import (
 // their results. All text is truncated and free of secrets and control characters, but
 // must still be treated as untrusted.
 type Turn struct {
-	ID     string
-	Seq    int64  // row number in the transcript, from 1; 0 when unknown
-	Role   string // user for messages to the agent, assistant, tool for a result whose call is not in the same list, or another role of the gateway
+	ID  string
+	Seq int64 // row number in the transcript, from 1; 0 when unknown
+	// user for messages to the agent, assistant, tool for a result whose call is not in the same list, or another role
+	// of the gateway
+	Role   string
 	RunID  string // of the run that wrote it
 	SentAs string // of a message to the agent: the run ID that its sender chose; empty when unknown
 	At     clock.Time
@@ -95,7 +97,9 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 // TurnsBefore is like Turns, but returns only rows with a sequence number below seq. The offset was
 // computed for a transcript of total rows. If the transcript has grown since, TurnsBefore also
 // skips the added rows, so that no row is repeated or missed.
-func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (TurnPage, error) {
+func (c *Client) TurnsBefore(
+	ctx context.Context, sessionKey string, limit int, offset, total, seq int64,
+) (TurnPage, error) {
 	var page TurnPage
 	for range turnsTried {
 		var err error
@@ -163,9 +167,10 @@ func leading(rows []turnRow) int {
 
 func (c *Client) turn(r turnRow, list []part) Turn {
 	t := Turn{
-		ID: c.short(string(r.Meta.ID)), Seq: r.Meta.Seq.Count(), Role: c.short(string(r.Role)), RunID: c.short(string(r.Meta.RunID)),
-		At: r.Timestamp.Time(), Reason: c.short(string(r.StopReason)), Failed: r.StopReason == "error" || r.StopReason == "aborted",
-		Blocks: []Block{}, Usage: cleanUsage(c.secrets, r.usage()),
+		ID: c.short(string(r.Meta.ID)), Seq: r.Meta.Seq.Count(), Role: c.short(string(r.Role)),
+		RunID: c.short(string(r.Meta.RunID)), At: r.Timestamp.Time(), Reason: c.short(string(r.StopReason)),
+		Failed: r.StopReason == "error" || r.StopReason == "aborted", Blocks: []Block{},
+		Usage: cleanUsage(c.secrets, r.usage()),
 	}
 	if id, ok := strings.CutSuffix(string(first(r.Meta.Key, r.Key)), ":user"); ok {
 		t.SentAs = c.short(id)
@@ -191,7 +196,8 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 			t.Error = c.short(visible(list)) // the text is the gateway's, not the agent's
 			list = slices.DeleteFunc(list, func(p part) bool { return p.Type == "text" })
 		}
-		if u := t.Usage; u != nil && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0 && (u.CostNanoUSD == nil || *u.CostNanoUSD == 0) {
+		if u := t.Usage; u != nil && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0 &&
+			(u.CostNanoUSD == nil || *u.CostNanoUSD == 0) {
 			t.Usage = nil // not counted
 		}
 	}

@@ -55,7 +55,9 @@ const (
 // in version 2026.9.6).
 func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, error) {
 	var h history
-	if err := c.call(ctx, "chat.history", historyParams{SessionKey: sessionKey, Limit: sentRows, MaxChars: sentChars}, &h); err != nil {
+	if err := c.call(
+		ctx, "chat.history", historyParams{SessionKey: sessionKey, Limit: sentRows, MaxChars: sentChars}, &h,
+	); err != nil {
 		if noSession(err) {
 			return false, nil
 		}

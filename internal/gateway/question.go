@@ -76,13 +76,13 @@ func (c *Client) question(w wireQuestion) (PersonQuestion, bool) {
 		return PersonQuestion{}, false
 	}
 	q := PersonQuestion{
-		ID: string(w.ID), AgentID: c.short(string(w.AgentID)), SessionKey: keyOrEmpty(w.SessionKey), RunID: keyOrEmpty(w.RunID),
-		Digest: w.digest(), CreatedAt: c.ownTime(w.CreatedAt), ExpiresAt: c.ownTime(w.ExpiresAt),
+		ID: string(w.ID), AgentID: c.short(string(w.AgentID)), SessionKey: keyOrEmpty(w.SessionKey),
+		RunID: keyOrEmpty(w.RunID), Digest: w.digest(), CreatedAt: c.ownTime(w.CreatedAt), ExpiresAt: c.ownTime(w.ExpiresAt),
 	}
 	for _, p := range w.Parts {
 		part := QuestionPart{
-			ID: string(p.ID), Header: c.short(string(p.Header)), Text: c.secrets.Lines(string(p.Text)), Options: []QuestionOption{},
-			Multiple: p.Multiple.Is(), Other: p.Other.Is(),
+			ID: string(p.ID), Header: c.short(string(p.Header)), Text: c.secrets.Lines(string(p.Text)),
+			Options: []QuestionOption{}, Multiple: p.Multiple.Is(), Other: p.Other.Is(),
 		}
 		for _, o := range p.Options {
 			label := c.short(string(o.Label))

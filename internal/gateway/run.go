@@ -18,7 +18,8 @@ type Question struct {
 	AgentID    string
 	SessionKey string // such as "agent:cto:standup:2026-11-20"; the first message creates the session
 	Message    string
-	Limit      time.Duration // the gateway ends the run after this time, rounded up to seconds; zero means the gateway's default
+	// the gateway ends the run after this time, rounded up to seconds; zero means the gateway's default
+	Limit time.Duration
 }
 
 // Started is the gateway's response to a question.

@@ -18,7 +18,8 @@ type Usage struct {
 	CacheWrite      int64
 	Other           int64  // tokens in the gateway's total that belong to none of the classes above
 	CostNanoUSD     *int64 // cost in billionths of a dollar, as the gateway computed it; nil without a known price
-	SessionID       string `json:",omitempty"` // transcript that includes this usage; set only from a run's final answer, never from a history
+	// transcript that includes this usage; set only from a run's final answer, never from a history
+	SessionID string `json:",omitempty"`
 	// Estimated means that the gateway's numbers contradict each other, so that tokens and cost are
 	// the best guess.
 	Estimated bool `json:",omitempty"`
@@ -149,7 +150,8 @@ func mayBeCut(text string) bool { return len(text) > 2048 && strings.HasSuffix(t
 // before the run started. It checks the error message for both the error code and the
 // text, because some errors do not contain the code.
 func isOvertaken(message string) bool {
-	return strings.Contains(message, "SESSION_WORK_START_CHANGED") || strings.Contains(message, "changed while starting work")
+	return strings.Contains(message, "SESSION_WORK_START_CHANGED") ||
+		strings.Contains(message, "changed while starting work")
 }
 
 // readEnd reads how a run ended from a response to its question. It returns false if the response does not report the

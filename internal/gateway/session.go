@@ -234,11 +234,11 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	}
 	clean := func(w wire.Word) string { return c.short(string(w)) }
 	s := Session{
-		Key: string(r.Key), ID: clean(r.SessionID), AgentID: clean(r.AgentID), Kind: clean(kindOf(string(r.Key), first(r.Classification, r.Kind))),
-		Label: clean(first(r.Label, r.DisplayName)), Status: clean(r.Status), Model: clean(r.Model),
-		LastMessage: clean(r.LastMessage),
-		Active:      r.HasActiveRun.Is() || r.HasActiveRun == wire.Absent && r.Status == "running",
-		StartedAt:   r.StartedAt.Time(), EndedAt: r.EndedAt.Time(), ActiveAt: r.LastActivityAt.Time(),
+		Key: string(r.Key), ID: clean(r.SessionID), AgentID: clean(r.AgentID),
+		Kind: clean(kindOf(string(r.Key), first(r.Classification, r.Kind))), Label: clean(first(r.Label, r.DisplayName)),
+		Status: clean(r.Status), Model: clean(r.Model), LastMessage: clean(r.LastMessage),
+		Active:    r.HasActiveRun.Is() || r.HasActiveRun == wire.Absent && r.Status == "running",
+		StartedAt: r.StartedAt.Time(), EndedAt: r.EndedAt.Time(), ActiveAt: r.LastActivityAt.Time(),
 		ContextLimit: r.ContextTokens.Count(),
 	}
 	s.UpdatedAt = r.updated(s)
@@ -285,7 +285,9 @@ func (s *Session) Version() int64 {
 		}
 		sum = (sum ^ 0xff) * fnvPrime // ends the text
 	}
-	for _, n := range []int64{s.UpdatedAt.UnixMilli(), s.ActiveAt.UnixMilli(), s.EndedAt.UnixMilli(), s.StartedAt.UnixMilli(), s.Context} {
+	for _, n := range []int64{
+		s.UpdatedAt.UnixMilli(), s.ActiveAt.UnixMilli(), s.EndedAt.UnixMilli(), s.StartedAt.UnixMilli(), s.Context,
+	} {
 		sum = (sum ^ uint64(n)) * fnvPrime
 	}
 	return int64(sum>>1) | 1

@@ -36,7 +36,9 @@ func (c *Client) SessionDiff(ctx context.Context, sessionKey string) ([]FileChan
 			Binary  wire.Flag   `json:"binary"`
 		}
 		if json.Unmarshal(raw, &f) == nil && f.Path != "" {
-			list = append(list, FileChange{Path: c.short(string(f.Path)), Added: f.Added.Count(), Removed: f.Removed.Count(), Binary: f.Binary.Is()})
+			list = append(list, FileChange{
+				Path: c.short(string(f.Path)), Added: f.Added.Count(), Removed: f.Removed.Count(), Binary: f.Binary.Is(),
+			})
 		}
 	}
 	return list, nil

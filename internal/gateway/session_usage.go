@@ -136,7 +136,10 @@ type usageDetail struct {
 // transcript reads the usage for each model from a sessions.usage row. It returns false
 // if any part of the row is unreadable, because an incomplete sum would be wrong.
 func (c *Client) transcript(key, id, agentID wire.Word, d usageDetail) (TranscriptUsage, bool) {
-	t := TranscriptUsage{SessionKey: c.short(string(key)), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)), LastAt: d.LastActivity.Time()}
+	t := TranscriptUsage{
+		SessionKey: c.short(string(key)), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)),
+		LastAt: d.LastActivity.Time(),
+	}
 	if t.SessionID == "" || !validKey(string(key)) {
 		return t, false
 	}

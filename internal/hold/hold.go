@@ -80,7 +80,8 @@ func (h Hold) Err() error {
 	if h.State == Releasing {
 		way = "The agent is being released. Try again in a few seconds."
 	}
-	return ErrHeld.With("%s held %s at %s: %s. %s", h.By, h.agentID, h.Since.UTC().Format("15:04 UTC on 2 January"), strings.TrimRight(h.Reason, "."), way).
+	return ErrHeld.With("%s held %s at %s: %s. %s", h.By, h.agentID, h.Since.UTC().Format("15:04 UTC on 2 January"),
+		strings.TrimRight(h.Reason, "."), way).
 		Fact("agent_id", h.agentID).Fact("reason", h.Reason).Fact("since", h.Since).Fact("held_by", h.By)
 }
 

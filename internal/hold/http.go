@@ -16,7 +16,8 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Wardroom starts no run of the agent until it is released: dispatches, messages and runs of its jobs are refused with agent_held, and standups go on without it. "+
 			"If the settings allow it, Wardroom also holds the agent in the runtime: it stops what runs, disables the agent's jobs, and sets a model that does not exist. The agent's hold shows the progress. "+
 			"If the agent is held already, the request replaces the reason."))
-	web.Post(api, "/agents/{agent_id}/release", actor.ControlSessions, "Release an agent", s.handleRelease, web.Fails(ErrNotHeld),
+	web.Post(api, "/agents/{agent_id}/release", actor.ControlSessions, "Release an agent",
+		s.handleRelease, web.Fails(ErrNotHeld),
 		web.Describe("Restores the agent's model and jobs as they were before the hold, except what someone has changed since. The agent is released when that is done; until then, its hold has the state releasing."))
 }
 

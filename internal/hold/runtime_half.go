@@ -259,12 +259,14 @@ func (w *worker) disableJobs(ctx context.Context) error {
 		if !j.Enabled || j.Payload.Kind == "heartbeat" { // a heartbeat belongs to the runtime, and fails without a model call
 			continue
 		}
-		w.h.before.Jobs = append(slices.DeleteFunc(w.h.before.Jobs, func(d disabledJob) bool { return d.ID == j.ID }), disabledJob{ID: j.ID, Name: j.Name})
+		w.h.before.Jobs = append(slices.DeleteFunc(w.h.before.Jobs, func(d disabledJob) bool { return d.ID == j.ID }),
+			disabledJob{ID: j.ID, Name: j.Name})
 		if err := w.save(ctx, func(*Hold) {}, w.soon()); err != nil {
 			return err
 		}
 		_, err := w.Runtime.ChangeJob(ctx, j.ID, gateway.JobChange{Enabled: new(false)}, "")
-		if err != nil && !errors.Is(err, gateway.ErrNoJob) && !errors.Is(err, link.ErrRefused) { // the runtime refuses to change jobs of its own
+		if err != nil && !errors.Is(err, gateway.ErrNoJob) && !errors.Is(err, link.ErrRefused) {
+			// the runtime refuses to change jobs of its own
 			return err
 		}
 	}
@@ -352,7 +354,8 @@ func (w *worker) enableJobs(ctx context.Context) (left []string, _ error) {
 			left = append(left, j.Name)
 			continue
 		}
-		if _, err := w.Runtime.ChangeJob(ctx, j.ID, gateway.JobChange{Enabled: new(true)}, j.Revision); err != nil && !errors.Is(err, gateway.ErrNoJob) {
+		if _, err := w.Runtime.ChangeJob(ctx, j.ID, gateway.JobChange{Enabled: new(true)}, j.Revision); err != nil &&
+			!errors.Is(err, gateway.ErrNoJob) {
 			return nil, err
 		}
 	}

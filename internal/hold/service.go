@@ -89,7 +89,9 @@ func (s *Service) HoldIn(ctx context.Context, tx *db.Tx, agentID, reason string)
 	if !by.Known() {
 		by = actor.System
 	}
-	h := Hold{id: db.NewID(), agentID: agentID, Reason: reason, byID: by.ID, By: by.Name, Since: now, State: Held, Runtime: Pending}
+	h := Hold{
+		id: db.NewID(), agentID: agentID, Reason: reason, byID: by.ID, By: by.Name, Since: now, State: Held, Runtime: Pending,
+	}
 	was, err := find(ctx, tx, agentID)
 	switch {
 	case err != nil:

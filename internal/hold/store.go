@@ -25,7 +25,8 @@ func scan(row db.Row) (Hold, error) {
 
 // find returns the hold of an agent that is in force, or nil.
 func find(ctx context.Context, q db.Queryer, agentID string) (*Hold, error) {
-	h, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM agent_holds WHERE agent_id = ? AND released_at IS NULL`, agentID))
+	h, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM agent_holds WHERE agent_id = ? AND released_at IS NULL`,
+		agentID))
 	if db.IsNotFound(err) {
 		return nil, nil
 	}
@@ -47,7 +48,9 @@ func all(ctx context.Context, q db.Queryer) ([]Hold, error) {
 
 // due returns the agents whose holds a job must continue.
 func due(ctx context.Context, q db.Queryer, now time.Time) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT agent_id FROM agent_holds WHERE released_at IS NULL AND (retry_at <= ? OR retry_at > ?)`, now, now.Add(retryLater+clock.Skew))
+	rows, err := q.Query(ctx,
+		`SELECT agent_id FROM agent_holds WHERE released_at IS NULL AND (retry_at <= ? OR retry_at > ?)`, now,
+		now.Add(retryLater+clock.Skew))
 	return db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 }
 

@@ -18,13 +18,17 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/inbox", actor.UseInbox, "List inbox items, most urgent first", s.handleList,
 		web.Fails(ErrAssignee, page.ErrCursor), web.Describe(listText))
 	web.Get(api, "/inbox/{id}", actor.UseInbox, "Get an inbox item", s.handleGet, web.Fails(ErrNotFound))
-	web.Post(api, "/inbox/{id}/ack", actor.UseInbox, "Acknowledge an item", s.handleAck, web.Fails(ErrNotFound, ErrStale, ErrResolved),
+	web.Post(api, "/inbox/{id}/ack", actor.UseInbox, "Acknowledge an item", s.handleAck,
+		web.Fails(ErrNotFound, ErrStale, ErrResolved),
 		web.Describe("The item stays in the list. If it is raised again, only its count increases. If its severity also rises, it reopens. Acknowledging a snoozed item returns it to the list."))
-	web.Post(api, "/inbox/{id}/snooze", actor.UseInbox, "Snooze an item", s.handleSnooze, web.Fails(ErrNotFound, ErrStale, ErrResolved),
+	web.Post(api, "/inbox/{id}/snooze", actor.UseInbox, "Snooze an item", s.handleSnooze,
+		web.Fails(ErrNotFound, ErrStale, ErrResolved),
 		web.Describe("The item leaves the list until the given time, at most 90 days from now, and then reopens. If it is raised before then, only its count increases. If its severity also rises, it reopens at once."))
-	web.Post(api, "/inbox/{id}/assign", actor.UseInbox, "Assign an item", s.handleAssign, web.Fails(ErrNotFound, ErrStale, ErrResolved, ErrAssignee),
+	web.Post(api, "/inbox/{id}/assign", actor.UseInbox, "Assign an item", s.handleAssign,
+		web.Fails(ErrNotFound, ErrStale, ErrResolved, ErrAssignee),
 		web.Describe("The assignee must be a person with an active account; null unassigns the item."))
-	web.Post(api, "/inbox/{id}/resolve", actor.UseInbox, "Resolve an item", s.handleResolve, web.Fails(ErrNotFound, ErrStale),
+	web.Post(api, "/inbox/{id}/resolve", actor.UseInbox, "Resolve an item", s.handleResolve,
+		web.Fails(ErrNotFound, ErrStale),
 		web.Describe("The item reopens if its cause recurs. Resolving a resolved item has no effect."))
 	web.Post(api, "/inbox/{id}/reopen", actor.UseInbox, "Reopen an item", s.handleReopen, web.Fails(ErrNotFound, ErrStale),
 		web.Describe("Works from any state. The count and the assignee are kept."))

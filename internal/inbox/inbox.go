@@ -79,8 +79,9 @@ const (
 // Kinds lists all kinds.
 func Kinds() []Kind {
 	return []Kind{
-		Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, JobUndelivered, JobUnlisted, DispatchFailed, RunStalled, Loop,
-		TaskBlocked, TaskReview, GatewayTrouble, LoginEnding, AgentFile, ModelChanged, LimitReached, SpendUnusual, PairingPending, Approval, Question,
+		Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, JobUndelivered, JobUnlisted,
+		DispatchFailed, RunStalled, Loop, TaskBlocked, TaskReview, GatewayTrouble, LoginEnding, AgentFile, ModelChanged,
+		LimitReached, SpendUnusual, PairingPending, Approval, Question,
 	}
 }
 
@@ -300,7 +301,8 @@ func snooze(until time.Time) action {
 		var bad fault.Fields
 		at := clock.At(until)
 		if !at.After(now) || at.After(now.Add(maxSnooze)) {
-			bad.Add("/until", "Must be in the future (it is now %s) and at most %d days away.", now.UTC().Format(clock.Layout), maxSnooze/(24*time.Hour))
+			bad.Add("/until", "Must be in the future (it is now %s) and at most %d days away.",
+				now.UTC().Format(clock.Layout), maxSnooze/(24*time.Hour))
 		}
 		if err := bad.Err(); err != nil {
 			return i, err
@@ -334,7 +336,9 @@ func resolve(note string) action {
 			return i, err
 		}
 		i = i.to(Resolved)
-		i.Resolution = &Resolution{At: clock.At(now), By: event.Author{ID: by.ID, Name: by.Name}, Note: markdown(note, maxNote)}
+		i.Resolution = &Resolution{
+			At: clock.At(now), By: event.Author{ID: by.ID, Name: by.Name}, Note: markdown(note, maxNote),
+		}
 		return i, nil
 	}
 }
@@ -347,7 +351,8 @@ func (i Item) checkUnresolved(verb string) error {
 	if i.State != Resolved {
 		return nil
 	}
-	return ErrResolved.With("The item was resolved by %s. Reopen it before you %s it.", i.Resolution.By.Name, verb).Fact("resolution", i.Resolution)
+	return ErrResolved.With("The item was resolved by %s. Reopen it before you %s it.", i.Resolution.By.Name,
+		verb).Fact("resolution", i.Resolution)
 }
 
 // changes returns the fields that differ between old and i, each with its old and new value.

@@ -98,7 +98,8 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 // unresolved returns a resolved item in the state that it had before. It is open if that is unknown.
 func unresolved(ctx context.Context, q db.Queryer, i Item) (Item, error) {
 	var data string
-	err := q.QueryRow(ctx, `SELECT data FROM events WHERE subject_id = ? AND kind = ? ORDER BY id DESC LIMIT 1`, i.ID, resolved).Scan(&data)
+	err := q.QueryRow(ctx, `SELECT data FROM events WHERE subject_id = ? AND kind = ? ORDER BY id DESC LIMIT 1`,
+		i.ID, resolved).Scan(&data)
 	i = i.to(Open)
 	if db.IsNotFound(err) {
 		return i, nil
@@ -155,7 +156,9 @@ func (s *Service) AckAbout(ctx context.Context, tx *db.Tx, subjectID string, kin
 	return s.changeAbout(ctx, tx, subjectID, kinds, acked, ack)
 }
 
-func (s *Service) changeAbout(ctx context.Context, tx *db.Tx, subjectID string, kinds []Kind, kind string, d action) error {
+func (s *Service) changeAbout(
+	ctx context.Context, tx *db.Tx, subjectID string, kinds []Kind, kind string, d action,
+) error {
 	all, err := unresolvedAbout(ctx, tx, subjectID, kinds)
 	if err != nil {
 		return fmt.Errorf("find inbox items about %s: %w", subjectID, err)
@@ -359,7 +362,9 @@ func (s *Service) recordBy(ctx context.Context, tx *db.Tx, kind string, i Item, 
 		changes = map[string][2]any{}
 	}
 	about := event.Subject{Kind: event.TopicInbox, ID: i.ID, Name: i.Title}
-	return event.Record(ctx, tx, s.Now(), event.Activity, kind, about, map[string]any{"item": eventItem{Item: i}, "changes": changes})
+	return event.Record(ctx, tx, s.Now(), event.Activity, kind, about, map[string]any{
+		"item": eventItem{Item: i}, "changes": changes,
+	})
 }
 
 // wanted returns the states that the filter selects, as a set.

@@ -26,7 +26,10 @@ const (
 var items = list.List[Item]{
 	Table: `inbox_items`, Columns: columns, Scan: scan, Usual: "rank",
 	Sorts: map[string]list.Sort[Item]{
-		"rank": {Columns: []string{`urgency`, `first_at`, `id`}, Position: func(i Item) []any { return []any{i.rank(), i.FirstAt.Time, i.ID} }},
+		"rank": {
+			Columns:  []string{`urgency`, `first_at`, `id`},
+			Position: func(i Item) []any { return []any{i.rank(), i.FirstAt.Time, i.ID} },
+		},
 		"last": {Columns: []string{`last_at`, `id`}, Position: func(i Item) []any { return []any{i.LastAt.Time, i.ID} }},
 	},
 }
@@ -118,9 +121,9 @@ func scan(row db.Row) (Item, error) {
 	var i Item
 	var assigneeID, assigneeName, resolverID, resolverName, note, sessionKey, runID *string
 	var resolvedAt *clock.Time
-	err := row.Scan(&i.ID, &i.cause, &i.Kind, &i.Severity, &i.Title, &i.Detail, &i.Subject.Kind, &i.Subject.ID, &i.Subject.Name,
-		&i.Count, &i.FirstAt, &i.LastAt, &i.State, &i.SnoozedUntil, &assigneeID, &assigneeName, &resolvedAt, &resolverID, &resolverName, &note, &i.Version,
-		&sessionKey, &runID, &i.Effect)
+	err := row.Scan(&i.ID, &i.cause, &i.Kind, &i.Severity, &i.Title, &i.Detail, &i.Subject.Kind, &i.Subject.ID,
+		&i.Subject.Name, &i.Count, &i.FirstAt, &i.LastAt, &i.State, &i.SnoozedUntil, &assigneeID, &assigneeName, &resolvedAt,
+		&resolverID, &resolverName, &note, &i.Version, &sessionKey, &runID, &i.Effect)
 	if err != nil {
 		return Item{}, err
 	}
@@ -159,7 +162,8 @@ func unresolvedAbout(ctx context.Context, q db.Queryer, subjectID string, kinds 
 		args = append(args, k)
 	}
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM inbox_items
-		WHERE subject_id = ? AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`) AND state <> 'resolved' ORDER BY first_at, id`, args...)
+		WHERE subject_id = ? AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`) AND state <> 'resolved'
+		ORDER BY first_at, id`, args...)
 	return db.All(rows, err, scan)
 }
 
@@ -244,14 +248,16 @@ func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) 
 		}
 		return []string{id}, err
 	}
-	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, folded, folded, ref)
+	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, folded,
+		folded, ref)
 	return db.All(rows, err, scanID)
 }
 
 // findAssignee finds a human's active account by ID or email.
 func findAssignee(ctx context.Context, q db.Queryer, ref string) (a Assignee, err error) {
 	folded := plaintext.Fold(ref)
-	err = q.QueryRow(ctx, `SELECT id, name FROM users WHERE (id = ? OR email_key = ?) AND active AND role <> ?`, folded, folded, actor.Agent).
+	err = q.QueryRow(ctx, `SELECT id, name FROM users WHERE (id = ? OR email_key = ?) AND active AND role <> ?`, folded,
+		folded, actor.Agent).
 		Scan(&a.ID, &a.Name)
 	if db.IsNotFound(err) {
 		err = ErrAssignee.With("Specify the ID or email of a person with an active account, or null to unassign the item.")

@@ -37,7 +37,8 @@ func (s *Service) Urgent(unread usage.Unread) bool {
 	step := s.step.Load()
 	passes := func(unread, step int64) bool { return step > 0 && unread >= step }
 	return s.Now().UnixMilli() < s.urgent.Load() || step != nil &&
-		(passes(unread.NanoDollars, step.NanoDollars) || passes(unread.Tokens, step.Tokens) || passes(unread.Calls, step.Calls))
+		(passes(unread.NanoDollars, step.NanoDollars) || passes(unread.Tokens, step.Tokens) ||
+			passes(unread.Calls, step.Calls))
 }
 
 // setStep stores the smallest step of the limits that stop runs or hold agents.
@@ -196,8 +197,9 @@ func (s *Service) report(ctx context.Context, tx *db.Tx, l Limit, p period, c cr
 	}
 	item := inbox.NewItem{
 		Cause: cause(l.ID, p.key), Kind: inbox.LimitReached, Severity: inbox.High, Subject: l.subject(), At: c.at.Time,
-		Title:  "Limit reached: " + l.Name,
-		Detail: fmt.Sprintf("Usage is %s of %s, which is %s over the limit.", l.Measure.say(c.used), l.Measure.say(c.bar), l.Measure.say(over)),
+		Title: "Limit reached: " + l.Name,
+		Detail: fmt.Sprintf("Usage is %s of %s, which is %s over the limit.", l.Measure.say(c.used),
+			l.Measure.say(c.bar), l.Measure.say(over)),
 	}
 	kind := "limit.reached"
 	if c.level == warnLevel {
@@ -221,8 +223,9 @@ func (s *Service) report(ctx context.Context, tx *db.Tx, l Limit, p period, c cr
 		return err
 	}
 	return event.Record(ctx, tx, s.Now(), event.Audit, kind, l.subject(), map[string]any{
-		"period": p.key, "level": c.level, "allowed": l.Measure.format(c.bar), "used": l.Measure.format(c.used), "overshoot": l.Measure.format(over),
-		"action": l.Action, "run_id": r.RunID, "session_key": r.SessionKey, "agent_id": r.AgentID,
+		"period": p.key, "level": c.level, "allowed": l.Measure.format(c.bar), "used": l.Measure.format(c.used),
+		"overshoot": l.Measure.format(over), "action": l.Action, "run_id": r.RunID,
+		"session_key": r.SessionKey, "agent_id": r.AgentID,
 	})
 }
 
@@ -342,7 +345,9 @@ func (s *Service) EndPeriods(ctx context.Context) error {
 				return err
 			}
 			if l.Action != Hold {
-				if err := s.Inbox.ResolveCause(ctx, tx, cause(e.limitID, e.period), "The period of the limit has ended."); err != nil {
+				if err := s.Inbox.ResolveCause(
+					ctx, tx, cause(e.limitID, e.period), "The period of the limit has ended.",
+				); err != nil {
 					return err
 				}
 			}

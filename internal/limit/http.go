@@ -16,7 +16,8 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/limits", actor.Read, "List the limits", s.handleList,
 		web.Describe("Returns each limit with the usage in its current period. Runs in progress are included; they are read within seconds of a model call."))
 	web.Get(api, "/limits/{id}", actor.Read, "Get a limit", s.handleGet, web.Fails(ErrNotFound))
-	web.Post(api, "/limits", actor.ManageLimits, "Create a limit", s.handleCreate, web.Status(http.StatusCreated), web.Once(), web.Fails(ErrTooMany, ErrNoRun),
+	web.Post(api, "/limits", actor.ManageLimits, "Create a limit", s.handleCreate, web.Status(http.StatusCreated),
+		web.Once(), web.Fails(ErrTooMany, ErrNoRun),
 		web.Describe("The limit applies to usage from now on; the current period counts from its beginning. At 80 percent of the amount, an inbox item warns. "+
 			"When usage reaches the amount, the severity of the item rises, and the action follows: tell does no more; stop ends the runs in the scope, and each run that starts later after its first model call; hold also holds the agent. "+
 			"Wardroom sees the cost of a model call after the call, so usage exceeds the amount slightly. Usage without a price does not count in dollars. A limit on one run is deleted when the run ends."))
@@ -26,7 +27,8 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("A change never releases a held agent."))
 	web.Delete(api, "/limits/{id}", actor.ManageLimits, "Delete a limit", s.handleDelete, web.Fails(ErrNotFound, ErrStale),
 		web.Describe("Deleting a limit never releases a held agent."))
-	web.Post(api, "/limits/{id}/allow", actor.ManageLimits, "Allow more in the current period", s.handleAllow, web.Fails(ErrNotFound, ErrNoPeriod),
+	web.Post(api, "/limits/{id}/allow", actor.ManageLimits, "Allow more in the current period", s.handleAllow,
+		web.Fails(ErrNotFound, ErrNoPeriod),
 		web.Describe("Adds an amount to the limit until its current period ends. For a limit on each run, the amount is added for the run that reached the limit last."))
 }
 

@@ -210,8 +210,8 @@ func (m Measure) say(n int64) string {
 // newLimit builds a limit from a request. If fields are invalid, it returns an error that lists them.
 func newLimit(n New, id, zone string, now time.Time) (Limit, error) {
 	l := Limit{
-		ID: id, Scope: n.Scope, ScopeID: n.ScopeID, Measure: n.Measure, Window: n.Window, Timezone: n.Timezone, Action: n.Action,
-		CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1,
+		ID: id, Scope: n.Scope, ScopeID: n.ScopeID, Measure: n.Measure, Window: n.Window, Timezone: n.Timezone,
+		Action: n.Action, CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1,
 	}
 	if l.Timezone == "" {
 		l.Timezone = zone

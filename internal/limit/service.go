@@ -123,11 +123,14 @@ func (s *Service) Create(ctx context.Context, n New) (Limit, error) {
 	}
 	if made.Scope == OneRun {
 		if going, err := s.inProgress(ctx, made.ScopeID); err != nil || !going {
-			return Limit{}, ErrNoRun.With("Wardroom finds no run %q in progress. Use the active_run_id of an active session.", made.ScopeID)
+			return Limit{}, ErrNoRun.With("Wardroom finds no run %q in progress. Use the active_run_id of an active session.",
+				made.ScopeID)
 		}
 	}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		made, err = once.Do(ctx, tx, s.Now(), find, func(l Limit) string { return l.ID }, func() (Limit, error) { return made, s.create(ctx, tx, made) })
+		made, err = once.Do(ctx, tx, s.Now(), find, func(l Limit) string { return l.ID }, func() (Limit, error) {
+			return made, s.create(ctx, tx, made)
+		})
 		return err
 	})
 	if err != nil {
@@ -160,7 +163,10 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, l Limit) error {
 	if err := insert(ctx, tx, l); err != nil {
 		return err
 	}
-	return s.record(ctx, tx, "limit.created", l, map[string]any{"scope": l.Scope, "scope_id": l.ScopeID, "measure": l.Measure, "amount": l.Amount, "window": l.Window, "action": l.Action})
+	return s.record(ctx, tx, "limit.created", l, map[string]any{
+		"scope": l.Scope, "scope_id": l.ScopeID, "measure": l.Measure, "amount": l.Amount, "window": l.Window,
+		"action": l.Action,
+	})
 }
 
 // Change updates a limit. It never releases an agent that the limit holds.
@@ -191,7 +197,9 @@ func (s *Service) Change(ctx context.Context, id string, c Change, version *int6
 		if err := s.settle(ctx, tx, l, before.Action == Hold, "The limit was changed."); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, "limit.changed", l, map[string]any{"amount": [2]string{before.Amount, l.Amount}, "action": [2]Action{before.Action, l.Action}})
+		return s.record(ctx, tx, "limit.changed", l, map[string]any{
+			"amount": [2]string{before.Amount, l.Amount}, "action": [2]Action{before.Action, l.Action},
+		})
 	})
 }
 

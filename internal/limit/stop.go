@@ -51,10 +51,12 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 		return nil
 	}
 	return h.Write(ctx, func(tx *db.Tx) error {
-		return event.Record(actor.With(ctx, actor.System), tx, s.Now(), event.Audit, "limit.stopped", l.subject(), map[string]any{
+		facts := map[string]any{
 			"session_key": o.Session, "allowed": l.Measure.format(bar), "used": l.Measure.format(l.Measure.of(used)),
 			"overshoot": l.Measure.format(l.Measure.of(used) - bar),
-		})
+		}
+		ctx = actor.With(ctx, actor.System)
+		return event.Record(ctx, tx, s.Now(), event.Audit, "limit.stopped", l.subject(), facts)
 	})
 }
 

@@ -10,7 +10,8 @@ import (
 const columns = `id, scope, scope_id, measure, span, timezone, amount, act, created_at, updated_at, version`
 
 func scan(r db.Row) (l Limit, err error) {
-	err = r.Scan(&l.ID, &l.Scope, &l.ScopeID, &l.Measure, &l.Window, &l.Timezone, &l.amount, &l.Action, &l.CreatedAt, &l.UpdatedAt, &l.Version)
+	err = r.Scan(&l.ID, &l.Scope, &l.ScopeID, &l.Measure, &l.Window, &l.Timezone, &l.amount, &l.Action, &l.CreatedAt,
+		&l.UpdatedAt, &l.Version)
 	if err != nil {
 		return l, err
 	}
@@ -38,14 +39,16 @@ func insert(ctx context.Context, tx *db.Tx, l Limit) error {
 
 // update stores a changed limit. It reports whether the limit still had the version before.
 func update(ctx context.Context, tx *db.Tx, l Limit) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE spend_limits SET amount = ?, act = ?, updated_at = ?, version = ? WHERE id = ? AND version = ?`,
-		l.amount, l.Action, l.UpdatedAt, l.Version, l.ID, l.Version-1)
+	n, err := tx.Exec(ctx,
+		`UPDATE spend_limits SET amount = ?, act = ?, updated_at = ?, version = ? WHERE id = ? AND version = ?`, l.amount,
+		l.Action, l.UpdatedAt, l.Version, l.ID, l.Version-1)
 	return n == 1, err
 }
 
 func remove(ctx context.Context, tx *db.Tx, id string) error {
 	for _, query := range []string{
-		`DELETE FROM spend_limit_crossings WHERE limit_id = ?`, `DELETE FROM spend_limit_allowances WHERE limit_id = ?`, `DELETE FROM spend_limits WHERE id = ?`,
+		`DELETE FROM spend_limit_crossings WHERE limit_id = ?`, `DELETE FROM spend_limit_allowances WHERE limit_id = ?`,
+		`DELETE FROM spend_limits WHERE id = ?`,
 	} {
 		if _, err := tx.Exec(ctx, query, id); err != nil {
 			return err
@@ -56,7 +59,8 @@ func remove(ctx context.Context, tx *db.Tx, id string) error {
 
 // allowance returns what people allowed in addition in a period.
 func allowance(ctx context.Context, q db.Queryer, l Limit, p period) (n int64, err error) {
-	err = q.QueryRow(ctx, `SELECT amount FROM spend_limit_allowances WHERE limit_id = ? AND period = ?`, l.ID, p.key).Scan(&n)
+	err = q.QueryRow(ctx, `SELECT amount FROM spend_limit_allowances WHERE limit_id = ? AND period = ?`,
+		l.ID, p.key).Scan(&n)
 	if db.IsNotFound(err) {
 		return 0, nil
 	}
@@ -88,7 +92,8 @@ func insertCrossing(ctx context.Context, tx *db.Tx, l Limit, p period, c crossin
 
 // lastPeriod returns the key of the period of the last crossing of a limit, or "".
 func lastPeriod(ctx context.Context, q db.Queryer, id string) (key string, err error) {
-	err = q.QueryRow(ctx, `SELECT period FROM spend_limit_crossings WHERE limit_id = ? ORDER BY at DESC LIMIT 1`, id).Scan(&key)
+	err = q.QueryRow(ctx, `SELECT period FROM spend_limit_crossings WHERE limit_id = ? ORDER BY at DESC LIMIT 1`,
+		id).Scan(&key)
 	if db.IsNotFound(err) {
 		return "", nil
 	}
@@ -104,6 +109,7 @@ func endedPeriods(ctx context.Context, q db.Queryer, now clock.Time) ([]ended, e
 }
 
 func closePeriod(ctx context.Context, tx *db.Tx, e ended) error {
-	_, err := tx.Exec(ctx, `UPDATE spend_limit_crossings SET closed = TRUE WHERE limit_id = ? AND period = ?`, e.limitID, e.period)
+	_, err := tx.Exec(ctx, `UPDATE spend_limit_crossings SET closed = TRUE WHERE limit_id = ? AND period = ?`,
+		e.limitID, e.period)
 	return err
 }

@@ -52,9 +52,11 @@ func (s *Service) compareHour(ctx context.Context, tx *db.Tx, r growth) error {
 		return nil
 	}
 	return s.Inbox.Raise(ctx, tx, inbox.NewItem{
-		Cause: "unusual/" + p.key, Once: true, Kind: inbox.SpendUnusual, Severity: inbox.High, Subject: event.Subject{Kind: "spend", ID: p.key, Name: "Spend"},
-		Title: "Unusual spend: " + Dollars.say(spent) + " in an hour",
+		Cause: "unusual/" + p.key, Once: true, Kind: inbox.SpendUnusual, Severity: inbox.High,
+		Subject: event.Subject{Kind: "spend", ID: p.key, Name: "Spend"},
+		Title:   "Unusual spend: " + Dollars.say(spent) + " in an hour",
 		Detail: fmt.Sprintf("Since %s, agents have spent %s. The median of this hour on the last %d %ss is %s.",
-			p.from.UTC().Format("2006-01-02 15:04 UTC"), Dollars.say(spent), unusualWeeks, now.In(s.Zone).Weekday(), Dollars.say(usual)),
+			p.from.UTC().Format("2006-01-02 15:04 UTC"), Dollars.say(spent), unusualWeeks,
+			now.In(s.Zone).Weekday(), Dollars.say(usual)),
 	})
 }

@@ -60,10 +60,11 @@ func told(q approval.Question) string {
 		}
 		return text + ". The answer starts a turn in " + q.SessionKey + ". Next: do other work or end this turn; don't wait."
 	case approval.Answered:
-		return fmt.Sprintf("%s was answered by %s at %s.\n%sNext: continue the work that waited for it.", text, q.By.Name, q.EndedAt.UTC().Format(clockTime),
-			quote(0, clip(answers(q), maxAnswer-500)))
+		return fmt.Sprintf("%s was answered by %s at %s.\n%sNext: continue the work that waited for it.", text, q.By.Name,
+			q.EndedAt.UTC().Format(clockTime), quote(0, clip(answers(q), maxAnswer-500)))
 	case approval.Skipped:
-		return text + ": " + q.By.Name + " leaves the decision to you. Next: decide, and say in a comment or report what you decided."
+		return text + ": " + q.By.Name +
+			" leaves the decision to you. Next: decide, and say in a comment or report what you decided."
 	}
 	return text + " is " + string(q.State) + ". Next: decide yourself, or ask in other words."
 }

@@ -104,7 +104,8 @@ func (s *Service) Check(ctx context.Context, agentID string) (Check, error) {
 	s.judge(ctx, &c, a, answer, after.usedAt != nil && !after.usedAt.Before(began.Truncate(time.Millisecond)))
 	c.Connected = !slices.ContainsFunc(c.Steps, func(s Step) bool { return s.State == link.StepFailed })
 	return c, s.DB.Tx(ctx, func(tx *db.Tx) error {
-		return event.Record(ctx, tx, s.Now(), event.Audit, "agent.tools_checked", event.Subject{Kind: "agent", ID: agentID, Name: a.Name},
+		return event.Record(ctx, tx, s.Now(), event.Audit, "agent.tools_checked",
+			event.Subject{Kind: "agent", ID: agentID, Name: a.Name},
 			map[string]any{"connected": c.Connected, "session_key": key})
 	})
 }
@@ -131,7 +132,8 @@ func checkMessage(agentID string) string {
 // with the agent's key since then.
 func (s *Service) judge(ctx context.Context, c *Check, a toolUser, answer gateway.Answer, called bool) {
 	if answer.Outcome != gateway.Finished && !called {
-		c.fail(strings.TrimSpace(fmt.Sprintf("The turn did not finish: %s. %s", answer.Outcome, answer.Error)), "Open the session to see why, then test again.")
+		c.fail(strings.TrimSpace(fmt.Sprintf("The turn did not finish: %s. %s", answer.Outcome, answer.Error)),
+			"Open the session to see why, then test again.")
 		return
 	}
 	c.add(link.StepOK, "The agent answered: "+clip(strings.TrimSpace(answer.Text), maxAnswer/4), "")
@@ -147,7 +149,8 @@ func (s *Service) judge(ctx context.Context, c *Check, a toolUser, answer gatewa
 		c.add(link.StepSkipped, "The gateway could not list the tools of the session.", "")
 		c.add(link.StepSkipped, "", "")
 	case len(servers) == 0:
-		c.fail("The session has no tools of Wardroom.", "Check that the gateway has the configuration and the variable "+variable(a.AgentID)+
+		c.fail("The session has no tools of Wardroom.", "Check that the gateway has the configuration and the variable "+
+			variable(a.AgentID)+
 			", that you restarted it, and that it reaches Wardroom at the URL of the server. Then test again. "+
 			"Each test starts a new session, because a session whose first turn met an unavailable server never sees the tools.")
 		return
@@ -159,7 +162,8 @@ func (s *Service) judge(ctx context.Context, c *Check, a toolUser, answer gatewa
 		c.add(link.StepOK, "Wardroom received the call of "+a.Name+".", "")
 		return
 	}
-	c.fail("Wardroom received no call of whoami with a key of "+a.Name+".", "Read the agent’s answer above. If it called the tool, "+
+	c.fail("Wardroom received no call of whoami with a key of "+a.Name+
+		".", "Read the agent’s answer above. If it called the tool, "+
 		variable(a.AgentID)+" has another agent’s key or a wrong one. If it did not find the tool, set \"toolSearch\": false.")
 }
 
@@ -169,7 +173,9 @@ func (c *Check) addOwn(agentID string, servers []string) {
 		c.add(link.StepOK, "The agent has no tools of other agents.", "")
 		return
 	}
-	others := slices.DeleteFunc(slices.Clone(servers), func(server string) bool { return server == account.ToolServer(agentID) })
+	others := slices.DeleteFunc(slices.Clone(servers), func(server string) bool {
+		return server == account.ToolServer(agentID)
+	})
 	c.add(link.StepFailed, "The agent can also use "+strings.Join(others, ", ")+", and would act in another agent’s name.",
 		"Add "+strings.Join(others, "__*, ")+"__* to agents.entries."+agentID+".tools.deny, and restart the gateway.")
 }

@@ -83,7 +83,8 @@ func (s *Service) config(a toolUser, all []agent.Agent) string {
 			}
 		}
 		if len(deny) > 0 {
-			entries = append(entries, fmt.Sprintf(`      %s: { "tools": { "deny": [%s] } }`, quoted(one.AgentID), strings.Join(deny, ", ")))
+			entries = append(entries,
+				fmt.Sprintf(`      %s: { "tools": { "deny": [%s] } }`, quoted(one.AgentID), strings.Join(deny, ", ")))
 		}
 	}
 	agents := ""

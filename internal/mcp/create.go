@@ -55,7 +55,8 @@ func (s *Service) createTask(ctx context.Context, in createInput) (string, error
 		return "", err
 	}
 	t, err := s.Tasks.Create(ctx, task.New{
-		Title: in.Title, Description: in.Description, Assignee: given(in.Assignee), Priority: in.Priority, Parent: given(in.Parent),
+		Title: in.Title, Description: in.Description, Assignee: given(in.Assignee),
+		Priority: in.Priority, Parent: given(in.Parent),
 	})
 	if err != nil {
 		return "", err

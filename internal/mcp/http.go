@@ -21,9 +21,11 @@ import (
 // Mount registers the route of the tools.
 func (s *Service) Mount(api *web.API) {
 	api.Raw("POST /mcp", actor.UseTools, s.handler())
-	web.Get(api, "/agents/{agent_id}/tools", actor.ManageAccounts, "Get how an agent is connected to the tools", s.handleGet, web.Fails(gateway.ErrNoAgent),
+	web.Get(api, "/agents/{agent_id}/tools", actor.ManageAccounts, "Get how an agent is connected to the tools",
+		s.handleGet, web.Fails(gateway.ErrNoAgent),
 		web.Describe("Returns the configuration for the agent runtime that gives the agent the tools at /mcp, and when the agent last used them."))
-	web.Post(api, "/agents/{agent_id}/tools/check", actor.ManageAccounts, "Check the connection of an agent to the tools", s.handleCheck,
+	web.Post(api, "/agents/{agent_id}/tools/check", actor.ManageAccounts,
+		"Check the connection of an agent to the tools", s.handleCheck,
 		web.Status(http.StatusOK), web.Waits(checkTime+checkRoom), web.Fails(gateway.ErrNoAgent, hold.ErrHeld),
 		web.Describe("Starts a turn of the agent in a new session, in which it calls whoami. Responds when the turn has ended, at the latest after about 2 minutes. The turn costs tokens."))
 }

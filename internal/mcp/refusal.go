@@ -39,7 +39,9 @@ func (s *Service) explain(ctx context.Context, tool string, err error) error {
 		if !s.DB.Away("tools of agents", err) {
 			s.Log.ErrorContext(ctx, "a tool failed", slog.String("tool", tool), slog.Any("err", err))
 		}
-		return errors.New("internal: Wardroom failed to handle the call. " + nextPrefix + "wait a few seconds, then call " + tool + " again.")
+		return errors.New(
+			"internal: Wardroom failed to handle the call. " + nextPrefix + "wait a few seconds, then call " + tool + " again.",
+		)
 	}
 	parts := []string{f.Code + ": " + f.Title}
 	for _, field := range f.Fields {

@@ -20,7 +20,8 @@ type open struct {
 // openStandup returns the running standup to which the agent's report belongs: the latest that
 // waits for it, otherwise the latest that includes the agent. It returns errNoStandup if there is none.
 func (s *Service) openStandup(ctx context.Context, agentID string) (open, error) {
-	part, err := s.Standups.List(ctx, standup.Filter{Statuses: []standup.Status{standup.Running}}, page.Want{Query: page.Query{Limit: openLooked}})
+	part, err := s.Standups.List(ctx, standup.Filter{Statuses: []standup.Status{standup.Running}},
+		page.Want{Query: page.Query{Limit: openLooked}})
 	if err != nil {
 		return open{}, err
 	}
@@ -53,7 +54,9 @@ func (s *Service) submitReport(ctx context.Context, in standupInput) (string, er
 	if err != nil {
 		return "", err
 	}
-	r, err := s.Standups.SubmitReport(ctx, to.id, agentID, standup.Submission{Yesterday: in.Yesterday, Today: in.Today, Blockers: in.Blockers})
+	r, err := s.Standups.SubmitReport(ctx, to.id, agentID, standup.Submission{
+		Yesterday: in.Yesterday, Today: in.Today, Blockers: in.Blockers,
+	})
 	if err != nil {
 		return "", err
 	}
@@ -65,5 +68,6 @@ func (s *Service) submitReport(ctx context.Context, in standupInput) (string, er
 	for _, c := range r.Claims[:min(len(r.Claims), 5)] {
 		wrong = append(wrong, fmt.Sprintf("%s: the report says %s, the board says %s", c.Task, c.Says, c.Board))
 	}
-	return text + " The board contradicts it: " + strings.Join(wrong, "; ") + ". Next: report on these tasks, or submit a corrected report.", nil
+	return text + " The board contradicts it: " + strings.Join(wrong, "; ") +
+		". Next: report on these tasks, or submit a corrected report.", nil
 }

@@ -75,7 +75,8 @@ func (s *Service) show(ctx context.Context, t task.Task, then string, full bool)
 			return "", err
 		}
 		for _, c := range part.Rows {
-			lines = append(lines, fmt.Sprintf("comment by %s, %s:", plaintext.Line(c.AuthorName), c.CreatedAt.UTC().Format(clockTime)),
+			lines = append(lines,
+				fmt.Sprintf("comment by %s, %s:", plaintext.Line(c.AuthorName), c.CreatedAt.UTC().Format(clockTime)),
 				plaintext.Cut(c.Body, longest, " …"))
 		}
 	}

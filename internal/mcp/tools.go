@@ -16,17 +16,23 @@ func (s *Service) server() *sdk.Server {
 	add(s, server, "whoami", "Your name, open tasks, and whether a standup waits for you.", s.whoami)
 	add(s, server, "next_task", "Claim your next task for 1 hour, or renew your claim.", s.nextTask)
 	add(s, server, "get_task", "Read a task with its latest comments.", s.getTask)
-	add(s, server, "report", "Report on a task: ack at the start, progress for news, blocker if you cannot continue, done when finished.", s.report)
+	add(s, server, "report",
+		"Report on a task: ack at the start, progress for news, blocker if you cannot continue, done when finished.",
+		s.report)
 	add(s, server, "comment", "Comment on a task. @agent_id mentions someone.", s.comment)
 	add(s, server, "create_task", "Create a task on the board.", s.createTask)
-	add(s, server, "ask_human", "Ask a person. Don't wait: the answer starts a turn. Repeat the call to read it.", s.askHuman)
-	add(s, server, "submit_standup_report", "Submit or replace your standup report, in Markdown. Name tasks by key.", s.submitReport)
+	add(s, server, "ask_human", "Ask a person. Don't wait: the answer starts a turn. Repeat the call to read it.",
+		s.askHuman)
+	add(s, server, "submit_standup_report", "Submit or replace your standup report, in Markdown. Name tasks by key.",
+		s.submitReport)
 	server.AddReceivingMiddleware(nameNextCall)
 	return server
 }
 
 // add adds a tool. The function do returns the text of the answer.
-func add[In any](s *Service, server *sdk.Server, name, description string, do func(context.Context, In) (string, error)) {
+func add[In any](
+	s *Service, server *sdk.Server, name, description string, do func(context.Context, In) (string, error),
+) {
 	sdk.AddTool(server, &sdk.Tool{Name: name, Description: description},
 		func(ctx context.Context, _ *sdk.CallToolRequest, in In) (_ *sdk.CallToolResult, _ any, err error) {
 			// The SDK calls tools in its own goroutines, where a panic would end the process.
@@ -61,7 +67,9 @@ func nameNextCall(next sdk.MethodHandler) sdk.MethodHandler {
 			return res, nil
 		}
 		if text, ok := got.Content[0].(*sdk.TextContent); ok && !strings.Contains(text.Text, nextPrefix) {
-			return refusal(clip(text.Text, maxAnswer/2) + ". " + nextPrefix + "correct the arguments and call " + call.Params.Name + " again."), nil
+			return refusal(
+				clip(text.Text, maxAnswer/2) + ". " + nextPrefix + "correct the arguments and call " + call.Params.Name + " again.",
+			), nil
 		}
 		return res, nil
 	}

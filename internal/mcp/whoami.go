@@ -42,7 +42,8 @@ func (s *Service) whoami(ctx context.Context, _ nothing) (string, error) {
 	waiting, err := s.openStandup(ctx, by.AgentID)
 	switch {
 	case err == nil && !waiting.answered:
-		fmt.Fprintf(&b, "The standup of %s (team %s) waits for your report. Next: call submit_standup_report.\n", waiting.date, waiting.team)
+		fmt.Fprintf(&b, "The standup of %s (team %s) waits for your report. Next: call submit_standup_report.\n",
+			waiting.date, waiting.team)
 	case err != nil && !isNoStandup(err):
 		return "", err
 	default:

@@ -35,7 +35,9 @@ func (c *Changes) Broadcast() {
 
 // Await calls try at once and after each change, until it is done or fails. After patience, it
 // returns gateway.ErrTimeout, which names what is read.
-func (c *Changes) Await(ctx context.Context, patience time.Duration, what string, try func() (done bool, err error)) error {
+func (c *Changes) Await(
+	ctx context.Context, patience time.Duration, what string, try func() (done bool, err error),
+) error {
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	for {

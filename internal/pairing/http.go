@@ -17,13 +17,15 @@ func (s *Service) Mount(api *web.API) {
 		web.Status(http.StatusCreated), web.Also(http.StatusOK), keys,
 		web.Describe("Creates a device with a key pair, which is stored encrypted, and connects to the gateway with it. Approve the device on the gateway's host with the command from GET /agentrt/pairing; all replicas notice the approval within seconds. "+
 			"Returns 201 with the new device, or 200 with the existing one, so the request can be repeated."))
-	web.Delete(api, "/agentrt/pairing", actor.ManageRuntime, "Forget the device", s.handleForget, web.Fails(ErrSettings, ErrNone),
+	web.Delete(api, "/agentrt/pairing", actor.ManageRuntime, "Forget the device", s.handleForget,
+		web.Fails(ErrSettings, ErrNone),
 		web.Describe("Deletes the device's key and token in Wardroom, which then uses only the shared token. The gateway still lists the device: the response contains the command that removes it there."))
 	web.Post(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Replace the device", s.handleRotate,
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), keys, web.Fails(ErrNone, ErrNotPaired, ErrNeedsToken),
 		web.Describe("Creates a second device and uses the shared token to request its approval. The current device stays in use until the gateway approves the new one, which then replaces it. "+
 			"Returns 202 with the new device, or 200 with one that is already waiting. GET /agentrt/pairing returns it in `next`, with the command that approves it."))
-	web.Delete(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Cancel the replacement of the device", s.handleCancelRotation, web.Fails(ErrNone),
+	web.Delete(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Cancel the replacement of the device",
+		s.handleCancelRotation, web.Fails(ErrNone),
 		web.Describe("Discards the device that is waiting for approval to replace the current one."))
 }
 

@@ -37,7 +37,8 @@ var (
 	// ErrNoKey means that no encryption key is configured.
 	ErrNoKey = vault.FaultNoKey
 	// ErrOtherKey means that the stored device's secrets cannot be decrypted.
-	ErrOtherKey = fault.New(fault.Unavailable, "encryption_key_wrong", "Wardroom could not decrypt the key of the stored device.")
+	ErrOtherKey = fault.New(fault.Unavailable, "encryption_key_wrong",
+		"Wardroom could not decrypt the key of the stored device.")
 	// ErrKeyFile means that the encryption key file is invalid or unreadable.
 	ErrKeyFile = vault.FaultKeyFile
 )

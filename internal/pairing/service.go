@@ -164,7 +164,9 @@ func (s *Service) applied(ctx context.Context, changed bool) (Pairing, bool, err
 // commands with which the operator can do that.
 func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 	if s.Own != nil {
-		return Forgotten{}, ErrSettings.With("Remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
+		return Forgotten{}, ErrSettings.With(
+			"Remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.",
+		)
 	}
 	var out Forgotten
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -225,7 +227,9 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 		case current == nil:
 			return ErrNone.With("%s", howToPair)
 		case current.admitted == "":
-			return ErrNotPaired.With("To use a different device, forget this one in the dashboard under Settings → Gateway, then pair again.")
+			return ErrNotPaired.With(
+				"To use a different device, forget this one in the dashboard under Settings → Gateway, then pair again.",
+			)
 		}
 		if _, err := current.open(v, s.Runtime.Address()); err != nil {
 			return ErrOtherKey.With("%s", unreadable(err))
@@ -235,7 +239,8 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 		if err := insert(ctx, tx, *device, now, &now); err != nil {
 			return err
 		}
-		return event.Record(ctx, tx, now, event.Audit, "pairing.rotation_started", subject(current.device.ID), map[string]string{"next": device.device.ID})
+		return event.Record(ctx, tx, now, event.Audit, "pairing.rotation_started", subject(current.device.ID),
+			map[string]string{"next": device.device.ID})
 	})
 	if err != nil {
 		return p, false, fmt.Errorf("store the next device: %w", err)

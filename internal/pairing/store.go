@@ -21,7 +21,8 @@ func scan(row db.Row) (r stored, err error) {
 	var said string
 	var made clock.Time
 	d := &r.device
-	err = row.Scan(&r.place, &d.ID, &d.PublicKey, &r.sealedKey, &r.sealedToken, &r.tokenAt, &r.gateway, &made, &r.admitted, &r.admittedAt, &r.replaced, &said)
+	err = row.Scan(&r.place, &d.ID, &d.PublicKey, &r.sealedKey, &r.sealedToken, &r.tokenAt, &r.gateway, &made, &r.admitted,
+		&r.admittedAt, &r.replaced, &said)
 	if err != nil {
 		return r, err
 	}
@@ -54,19 +55,22 @@ func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time
 
 // setToken stores the token of a device, or removes it if sealed is empty.
 func setToken(ctx context.Context, tx *db.Tx, place, sealed, gateway string, at *clock.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET sealed_token = ?, gateway = ?, token_at = ? WHERE place = ?`, sealed, gateway, at, place)
+	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET sealed_token = ?, gateway = ?, token_at = ? WHERE place = ?`,
+		sealed, gateway, at, place)
 	return err
 }
 
 // setAdmitted stores how the gateway accepted a device: with or without approval.
 func setAdmitted(ctx context.Context, tx *db.Tx, place string, how State, at time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET admitted = ?, admitted_at = ? WHERE place = ?`, string(how), clock.At(at), place)
+	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET admitted = ?, admitted_at = ? WHERE place = ?`, string(how),
+		clock.At(at), place)
 	return err
 }
 
 // setSealed replaces the encrypted secrets of a device.
 func setSealed(ctx context.Context, tx *db.Tx, place, sealedKey, sealedToken string) error {
-	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET sealed_key = ?, sealed_token = ? WHERE place = ?`, sealedKey, sealedToken, place)
+	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET sealed_key = ?, sealed_token = ? WHERE place = ?`, sealedKey,
+		sealedToken, place)
 	return err
 }
 
@@ -88,7 +92,8 @@ func setAnswer(ctx context.Context, tx *db.Tx, deviceID string, a answer, askAt 
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE pairing_devices SET answer = ?, ask_at = ? WHERE place = 'next' AND device_id = ?`, string(said), askAt, deviceID)
+	_, err = tx.Exec(ctx, `UPDATE pairing_devices SET answer = ?, ask_at = ? WHERE place = 'next' AND device_id = ?`,
+		string(said), askAt, deviceID)
 	return err
 }
 

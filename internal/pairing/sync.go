@@ -160,7 +160,8 @@ func (s *Service) syncClient(ctx context.Context) error {
 		s.held = held{}
 		s.Runtime.SetIdentity(link.Identity{})
 		return nil
-	case has.trouble == "" && has.deviceID == current.device.ID && has.gateway == s.Runtime.Address() && has.sealedKey == current.sealedKey && has.sealedToken == current.sealedToken:
+	case has.trouble == "" && has.deviceID == current.device.ID && has.gateway == s.Runtime.Address() &&
+		has.sealedKey == current.sealedKey && has.sealedToken == current.sealedToken:
 		return nil
 	}
 	id, err := s.decrypt(*current)
@@ -178,7 +179,10 @@ func (s *Service) syncClient(ctx context.Context) error {
 		}
 		return nil
 	}
-	s.held = held{deviceID: current.device.ID, gateway: id.Gateway, sealedKey: current.sealedKey, sealedToken: current.sealedToken, token: id.Token}
+	s.held = held{
+		deviceID: current.device.ID, gateway: id.Gateway, sealedKey: current.sealedKey, sealedToken: current.sealedToken,
+		token: id.Token,
+	}
 	s.Runtime.SetIdentity(id)
 	return nil
 }
@@ -234,10 +238,14 @@ func (s *Service) storeEvent(ctx context.Context, n link.DeviceEvent) error {
 
 // keepToken stores the current device's token, and records that the gateway has approved the
 // device.
-func (s *Service) keepToken(ctx context.Context, tx *db.Tx, current *stored, v *vault.Vault, n link.DeviceEvent, has string) error {
+func (s *Service) keepToken(
+	ctx context.Context, tx *db.Tx, current *stored, v *vault.Vault, n link.DeviceEvent, has string,
+) error {
 	if n.Token != has {
 		now := clock.At(s.Now())
-		if err := setToken(ctx, tx, placeCurrent, v.Seal(tokenPlace(current.device.ID), []byte(n.Token)), n.Gateway, &now); err != nil {
+		if err := setToken(
+			ctx, tx, placeCurrent, v.Seal(tokenPlace(current.device.ID), []byte(n.Token)), n.Gateway, &now,
+		); err != nil {
 			return err
 		}
 	}
@@ -253,7 +261,8 @@ func (s *Service) admit(ctx context.Context, tx *db.Tx, current *stored, how Sta
 	if err := setAdmitted(ctx, tx, placeCurrent, how, now); err != nil {
 		return err
 	}
-	return event.Record(ctx, tx, now, event.Audit, "pairing.let_in", subject(current.device.ID), map[string]State{"as": how})
+	return event.Record(ctx, tx, now, event.Audit, "pairing.let_in", subject(current.device.ID),
+		map[string]State{"as": how})
 }
 
 // connectNext connects with the replacement device when the next attempt is due, and makes it the
@@ -320,7 +329,8 @@ func (s *Service) replace(ctx context.Context, r stored, in link.Introduction) e
 		if err != nil {
 			return err
 		}
-		return event.Record(ctx, tx, now, event.Audit, "pairing.rotated", subject(next.device.ID), map[string]string{"replaced": current.device.ID})
+		return event.Record(ctx, tx, now, event.Audit, "pairing.rotated", subject(next.device.ID),
+			map[string]string{"replaced": current.device.ID})
 	})
 	if errors.Is(err, gone) {
 		return nil

@@ -8,36 +8,51 @@ import (
 
 // editors are tools that change files.
 var editors = []string{
-	"write", "edit", "apply_patch", "multi_edit", "multiedit", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "create", "create_file",
-	"write_file", "edit_file", "notebook_edit",
+	"write", "edit", "apply_patch", "multi_edit", "multiedit", "str_replace", "str_replace_editor",
+	"str_replace_based_edit_tool", "create", "create_file", "write_file", "edit_file", "notebook_edit",
 }
 
 // readers are tools that change nothing.
 var readers = []string{
-	"read", "read_file", "view", "ls", "list", "grep", "glob", "find", "search", "fetch", "web_search", "web_fetch", "memory_search", "memory_get", "tool_search", "tool_describe",
-	"process", "sessions_list", "sessions_history", "session_status", "image", "think", "todo", "update_plan", "ask_user", "agents_list",
+	"read", "read_file", "view", "ls", "list", "grep", "glob", "find", "search", "fetch", "web_search", "web_fetch",
+	"memory_search", "memory_get", "tool_search", "tool_describe", "process", "sessions_list", "sessions_history",
+	"session_status", "image", "think", "todo", "update_plan", "ask_user", "agents_list",
 }
 
 // reporting are Wardroom's own tools, without the name of the server.
-var reporting = []string{"whoami", "next_task", "get_task", "report", "comment", "create_task", "ask_human", "submit_standup_report"}
+var reporting = []string{
+	"whoami", "next_task", "get_task", "report", "comment", "create_task", "ask_human", "submit_standup_report",
+}
 
-// readOnly are programs that change nothing. If the value has words, this holds only if the first argument is one of them.
+// readOnly are programs that change nothing. If the value has words, this holds only if the first argument is one of
+// them.
 var readOnly = map[string][]string{
-	"ls": nil, "cat": nil, "head": nil, "tail": nil, "grep": nil, "rg": nil, "wc": nil, "pwd": nil, "echo": nil, "printf": nil, "cd": nil, "which": nil, "type": nil,
-	"stat": nil, "file": nil, "diff": nil, "cmp": nil, "tree": nil, "sort": nil, "uniq": nil, "cut": nil, "tr": nil, "awk": nil, "jq": nil, "yq": nil, "date": nil, "whoami": nil,
-	"hostname": nil, "uname": nil, "id": nil, "ps": nil, "df": nil, "du": nil, "test": nil, "[": nil, "true": nil, ":": nil, "sleep": nil, "set": nil, "export": nil, "less": nil, "column": nil,
-	"fd": nil, "basename": nil, "dirname": nil, "realpath": nil, "nl": nil, "xxd": nil, "md5sum": nil, "sha256sum": nil, "find": nil, "sed": nil, "curl": nil, "env": nil, "man": nil,
-	"git": {"log", "status", "diff", "show", "branch", "remote", "rev-parse", "blame", "ls-files", "grep", "fetch", "describe", "shortlog", "config"},
-	"go":  {"list", "env", "version", "doc", "help"}, "npm": {"ls", "view", "--version", "outdated"}, "node": {"--version", "-v"}, "gh": {"pr", "issue", "run", "auth"},
+	"ls": nil, "cat": nil, "head": nil, "tail": nil, "grep": nil, "rg": nil, "wc": nil, "pwd": nil, "echo": nil,
+	"printf": nil, "cd": nil, "which": nil, "type": nil, "stat": nil, "file": nil, "diff": nil, "cmp": nil, "tree": nil,
+	"sort": nil, "uniq": nil, "cut": nil, "tr": nil, "awk": nil, "jq": nil, "yq": nil, "date": nil, "whoami": nil,
+	"hostname": nil, "uname": nil, "id": nil, "ps": nil, "df": nil, "du": nil, "test": nil, "[": nil, "true": nil,
+	":": nil, "sleep": nil, "set": nil, "export": nil, "less": nil, "column": nil, "fd": nil, "basename": nil,
+	"dirname": nil, "realpath": nil, "nl": nil, "xxd": nil, "md5sum": nil, "sha256sum": nil, "find": nil, "sed": nil,
+	"curl": nil, "env": nil, "man": nil,
+	"git": {
+		"log", "status", "diff", "show", "branch", "remote", "rev-parse", "blame", "ls-files", "grep", "fetch", "describe",
+		"shortlog", "config",
+	},
+	"go": {"list", "env", "version", "doc", "help"}, "npm": {"ls", "view", "--version", "outdated"},
+	"node": {"--version", "-v"}, "gh": {"pr", "issue", "run", "auth"},
 }
 
 // writers are programs that change files, with the condition on the arguments.
 var writers = map[string]func(args []string) bool{
-	"mv": always, "cp": always, "rm": always, "tee": toFile, "truncate": always, "patch": always, "ln": always, "touch": always, "black": always, "unzip": always,
-	"sed": has("-i", "-i.bak", "-ni", "--in-place"), "perl": has("-i", "-pi", "-i.bak"), "gofmt": has("-w"), "goimports": has("-w"), "gofumpt": has("-w"), "prettier": has("--write", "-w"),
-	"eslint": has("--fix"), "stylelint": has("--fix"), "ruff": has("--fix", "format"), "biome": has("--write", "--fix"), "tar": has("-x", "-xf", "-xzf", "xf", "xzf"), "dd": always,
-	"git": first("apply", "am", "merge", "rebase", "revert", "cherry-pick", "reset", "restore", "pull", "rm", "mv"), "cargo": first("fmt", "add", "fix"),
-	"npm": first("install", "i", "add", "uninstall", "update"), "pnpm": first("install", "add", "remove", "update"), "yarn": first("add", "remove", "upgrade"), "go": first("get", "generate", "mod", "fmt"),
+	"mv": always, "cp": always, "rm": always, "tee": toFile, "truncate": always, "patch": always, "ln": always,
+	"touch": always, "black": always, "unzip": always, "sed": has("-i", "-i.bak", "-ni", "--in-place"),
+	"perl": has("-i", "-pi", "-i.bak"), "gofmt": has("-w"), "goimports": has("-w"), "gofumpt": has("-w"),
+	"prettier": has("--write", "-w"), "eslint": has("--fix"), "stylelint": has("--fix"), "ruff": has("--fix", "format"),
+	"biome": has("--write", "--fix"), "tar": has("-x", "-xf", "-xzf", "xf", "xzf"), "dd": always,
+	"git":   first("apply", "am", "merge", "rebase", "revert", "cherry-pick", "reset", "restore", "pull", "rm", "mv"),
+	"cargo": first("fmt", "add", "fix"), "npm": first("install", "i", "add", "uninstall", "update"),
+	"pnpm": first("install", "add", "remove", "update"), "yarn": first("add", "remove", "upgrade"),
+	"go": first("get", "generate", "mod", "fmt"),
 }
 
 func always([]string) bool { return true }
@@ -58,7 +73,8 @@ func first(words ...string) func([]string) bool {
 
 // temporary reports whether a file does not belong to the work.
 func temporary(file string) bool {
-	return strings.HasPrefix(file, "/tmp/") || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/var/tmp/") || strings.HasPrefix(file, "$TMPDIR")
+	return strings.HasPrefix(file, "/tmp/") || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/var/tmp/") ||
+		strings.HasPrefix(file, "$TMPDIR")
 }
 
 // isText reports whether a file contains only text for people, so that no check depends on it.

@@ -21,31 +21,48 @@ const (
 // programs are programs that check. If the value has words, one of them must be the first argument.
 var programs = map[CheckKind]map[string][]string{
 	Test: {
-		"go": {"test"}, "cargo": {"test", "nextest"}, "pytest": nil, "jest": nil, "vitest": nil, "mocha": nil, "ava": nil, "playwright": {"test"},
-		"cypress": {"run"}, "unittest": nil, "tox": nil, "nox": nil, "ctest": nil, "mvn": {"test", "verify"}, "gradle": {"test", "check"}, "gradlew": {"test", "check"},
-		"dotnet": {"test"}, "rspec": nil, "phpunit": nil, "mix": {"test"}, "swift": {"test"}, "deno": {"test"}, "bun": {"test"}, "bats": nil, "bazel": {"test"},
-		"gotestsum": nil,
+		"go": {"test"}, "cargo": {"test", "nextest"}, "pytest": nil, "jest": nil, "vitest": nil, "mocha": nil, "ava": nil,
+		"playwright": {"test"}, "cypress": {"run"}, "unittest": nil, "tox": nil, "nox": nil, "ctest": nil,
+		"mvn": {"test", "verify"}, "gradle": {"test", "check"}, "gradlew": {"test", "check"}, "dotnet": {"test"},
+		"rspec": nil, "phpunit": nil, "mix": {"test"}, "swift": {"test"}, "deno": {"test"}, "bun": {"test"}, "bats": nil,
+		"bazel": {"test"}, "gotestsum": nil,
 	},
 	Build: {
-		"go": {"build", "install"}, "cargo": {"build", "check"}, "mvn": {"package", "compile", "install"}, "gradle": {"build", "assemble"}, "gradlew": {"build", "assemble"},
-		"dotnet": {"build", "publish"}, "docker": {"build"}, "vite": {"build"}, "next": {"build"}, "webpack": nil, "swift": {"build"}, "bazel": {"build"}, "ninja": nil, "cmake": {"--build"},
+		"go": {"build", "install"}, "cargo": {"build", "check"}, "mvn": {"package", "compile", "install"},
+		"gradle": {"build", "assemble"}, "gradlew": {"build", "assemble"}, "dotnet": {"build", "publish"},
+		"docker": {"build"}, "vite": {"build"}, "next": {"build"}, "webpack": nil, "swift": {"build"}, "bazel": {"build"},
+		"ninja": nil, "cmake": {"--build"},
 	},
 	Lint: {
-		"go": {"vet"}, "cargo": {"clippy"}, "golangci-lint": {"run"}, "staticcheck": nil, "eslint": nil, "ruff": {"check"}, "flake8": nil, "pylint": nil, "stylelint": nil,
-		"shellcheck": nil, "rubocop": nil, "biome": {"check", "lint", "ci"}, "hadolint": nil, "markdownlint": nil, "oxlint": nil,
+		"go": {"vet"}, "cargo": {"clippy"}, "golangci-lint": {"run"}, "staticcheck": nil, "eslint": nil, "ruff": {"check"},
+		"flake8": nil, "pylint": nil, "stylelint": nil, "shellcheck": nil, "rubocop": nil, "biome": {"check", "lint", "ci"},
+		"hadolint": nil, "markdownlint": nil, "oxlint": nil,
 	},
 	Types: {"tsc": nil, "vue-tsc": nil, "mypy": nil, "pyright": nil, "basedpyright": nil},
 }
 
 // runners are programs that run another one, after the given words.
 var runners = [][]string{
-	{"npx"}, {"bunx"}, {"pnpm", "exec"}, {"pnpm", "dlx"}, {"npm", "exec"}, {"yarn", "exec"}, {"poetry", "run"}, {"uv", "run"}, {"pipenv", "run"}, {"bundle", "exec"}, {"python", "-m"}, {"python3", "-m"},
+	{"npx"},
+	{"bunx"},
+	{"pnpm", "exec"},
+	{"pnpm", "dlx"},
+	{"npm", "exec"},
+	{"yarn", "exec"},
+	{"poetry", "run"},
+	{"uv", "run"},
+	{"pipenv", "run"},
+	{"bundle", "exec"},
+	{"python", "-m"},
+	{"python3", "-m"},
 }
 
 // fixes are options with which a check changes files, or only prints something.
 var (
 	fixes = []string{"--fix", "--write", "-w", "--fix-only"}
-	inert = []string{"--help", "--version", "--dry-run", "--list", "--listTests", "--collect-only", "--print-config", "--if-present"}
+	inert = []string{
+		"--help", "--version", "--dry-run", "--list", "--listTests", "--collect-only", "--print-config", "--if-present",
+	}
 )
 
 // program returns the command without wrappers and without programs that run others, such as npx.
@@ -96,7 +113,9 @@ func firstArgument(args, words []string) bool {
 
 // target returns the name of the script or target that a command such as npm run or make runs.
 func target(program string, args []string) (name string, ok bool) {
-	plain := slices.DeleteFunc(slices.Clone(args), func(a string) bool { return strings.HasPrefix(a, "-") || isAssignment(a) })
+	plain := slices.DeleteFunc(slices.Clone(args), func(a string) bool {
+		return strings.HasPrefix(a, "-") || isAssignment(a)
+	})
 	switch program {
 	case "npm", "pnpm", "yarn", "bun":
 		for i, a := range args { // the value of --prefix and the like is not the name of a script

@@ -78,7 +78,8 @@ func hideDots(s string) string {
 }
 
 func showDots(s string) string {
-	return strings.NewReplacer("\x01", ".", "\x02", ",", "\x03", ";", "\x04", "(", "\x05", ")", "\x06", "!", "\x07", "?").Replace(s)
+	return strings.NewReplacer("\x01", ".", "\x02", ",", "\x03", ";", "\x04", "(", "\x05", ")", "\x06", "!",
+		"\x07", "?").Replace(s)
 }
 
 // kindsIn returns the kinds of checks that a sentence names, in words or as commands.

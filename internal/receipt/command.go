@@ -227,7 +227,8 @@ func (p *parser) endWord() {
 
 // control are words that begin a construct other than a simple command, or that end the script early.
 var control = []string{
-	"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "function", "alias", "eval", "trap", "exit", "return", "exec", "source", ".", "!", "{", "}",
+	"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "function",
+	"alias", "eval", "trap", "exit", "return", "exec", "source", ".", "!", "{", "}",
 }
 
 // endStep ends the current step. The operator belongs to the next one.
@@ -268,7 +269,8 @@ func (p *parser) options(words []string) {
 // wrappers are programs that run the command in their arguments. The values are the number of
 // arguments before it, without options.
 var wrappers = map[string]int{
-	"env": 0, "time": 0, "nice": 0, "nohup": 0, "sudo": 0, "command": 0, "stdbuf": 0, "xvfb-run": 0, "timeout": 1, "ionice": 0,
+	"env": 0, "time": 0, "nice": 0, "nohup": 0, "sudo": 0, "command": 0, "stdbuf": 0, "xvfb-run": 0,
+	"timeout": 1, "ionice": 0,
 }
 
 // withValue are options of wrappers that take a value.

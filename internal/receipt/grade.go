@@ -24,8 +24,12 @@ func (m *maker) results() []Check {
 		}
 	}
 	for n, command := range m.facts.Named {
-		if !slices.ContainsFunc(runs, func(r *checkRun) bool { return r.Named && r.Command == command }) && len(m.named[n].steps) > 0 {
-			out = append(out, Check{Command: command, Kind: cmp.Or(classify(m.named[n].steps[0].words), Named), Named: true, Status: NotRun})
+		if !slices.ContainsFunc(runs, func(r *checkRun) bool {
+			return r.Named && r.Command == command
+		}) && len(m.named[n].steps) > 0 {
+			out = append(out, Check{
+				Command: command, Kind: cmp.Or(classify(m.named[n].steps[0].words), Named), Named: true, Status: NotRun,
+			})
 		}
 	}
 	return out
@@ -145,7 +149,9 @@ func (m *maker) gaps(checks []Check, passed []CheckKind) []Gap {
 	return gaps
 }
 
-var kindTexts = map[CheckKind]string{Test: "tests pass", Build: "a build succeeds", Lint: "a linter passes", Types: "a type check passes"}
+var kindTexts = map[CheckKind]string{
+	Test: "tests pass", Build: "a build succeeds", Lint: "a linter passes", Types: "a type check passes",
+}
 
 func quote(command string) string { return "`" + strings.ReplaceAll(command, "`", "'") + "`" }
 

@@ -14,7 +14,8 @@ import (
 
 // Mount adds the route for receipts.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/tasks/{id}/receipt", actor.Read, "Get the receipt of a task", s.handleGet, web.Also(http.StatusNoContent), web.Fails(task.ErrNotFound),
+	web.Get(api, "/tasks/{id}/receipt", actor.Read, "Get the receipt of a task", s.handleGet,
+		web.Also(http.StatusNoContent), web.Fails(task.ErrNotFound),
 		web.Describe("Compares the agent's last report that the task is done with what the runtime recorded. No model is asked, and nothing that the agent says "+
 			"can raise the grade. The receipt is made again until the transcripts of the runs are complete, which takes about a minute after the run ends. Returns 204 if no agent has reported the task as done."))
 }

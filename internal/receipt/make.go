@@ -76,7 +76,10 @@ type checkRun struct {
 // Make derives a receipt from facts. It sets neither the ID and the like nor the verdict.
 func Make(f Facts) Receipt {
 	m := &maker{facts: f, checks: map[string]*checkRun{}, files: map[string]int{}, inBack: map[string]*call{}}
-	m.seen = Seen{Sessions: []string{}, Commands: []Command{}, Files: []File{}, Artifacts: append([]string{}, f.Artifacts[:min(len(f.Artifacts), maxArtifacts)]...), CostComplete: true}
+	m.seen = Seen{
+		Sessions: []string{}, Commands: []Command{}, Files: []File{},
+		Artifacts: append([]string{}, f.Artifacts[:min(len(f.Artifacts), maxArtifacts)]...), CostComplete: true,
+	}
 	for _, n := range f.Named {
 		m.named = append(m.named, flatten(n))
 	}
@@ -87,8 +90,8 @@ func Make(f Facts) Receipt {
 	m.finishFiles()
 	passed, admitted := said(f.Text)
 	r := Receipt{
-		Claim: Claim{Text: plaintext.Cut(f.Text, maxClaim, " …"), Admitted: append([]string{}, admitted...)}, Gaps: []Gap{}, Checks: m.results(), Earlier: []Outline{},
-		Grade: NotGradable,
+		Claim: Claim{Text: plaintext.Cut(f.Text, maxClaim, " …"), Admitted: append([]string{}, admitted...)}, Gaps: []Gap{},
+		Checks: m.results(), Earlier: []Outline{}, Grade: NotGradable,
 	}
 	if !m.anything {
 		return r
@@ -186,7 +189,9 @@ func (m *maker) command(command string, s script, c *call) {
 	for i, st := range s.steps {
 		m.at++
 		kind := classify(st.words)
-		if kind != "" && !matched[i] && !slices.ContainsFunc(st.words, func(w string) bool { return slices.Contains(fixes, w) }) {
+		if kind != "" && !matched[i] && !slices.ContainsFunc(st.words, func(w string) bool {
+			return slices.Contains(fixes, w)
+		}) {
 			m.check(strings.Join(unwrap(st.words), " "), kind, false, s.outcome(i, c), c, m.at)
 			continue
 		}
@@ -236,7 +241,8 @@ func (m *maker) check(command string, kind CheckKind, named bool, is Status, c *
 		key = "named\n" + command
 	}
 	m.checks[key] = &checkRun{position: position, Check: Check{
-		Command: plaintext.Cut(plaintext.Line(command), maxCommand, " …"), Kind: kind, Named: named, Status: is, Exit: c.exit, At: clock.Ptr(c.at),
+		Command: plaintext.Cut(plaintext.Line(command), maxCommand, " …"), Kind: kind, Named: named, Status: is, Exit: c.exit,
+		At: clock.Ptr(c.at),
 	}}
 	if m.resumed > 0 || m.facts.SentBack.IsZero() {
 		m.since = true
@@ -302,7 +308,9 @@ func (m *maker) addDiff() {
 		return
 	}
 	for _, f := range m.facts.Diff {
-		i := slices.IndexFunc(m.seen.Files, func(g File) bool { return g.Path == f.Path || strings.HasSuffix(g.Path, "/"+f.Path) })
+		i := slices.IndexFunc(m.seen.Files, func(g File) bool {
+			return g.Path == f.Path || strings.HasSuffix(g.Path, "/"+f.Path)
+		})
 		if i < 0 {
 			m.seen.Files = append(m.seen.Files, f)
 			continue
@@ -350,7 +358,9 @@ func (m *maker) collect() []*call {
 			}
 			for _, b := range msg.Blocks {
 				if b.Tool != nil {
-					calls = append(calls, callOf(b.Tool.Name, b.Tool.Arguments, b.Tool.ArgumentsCut > 0, b.Tool.Result, b.Tool.ExitCode, b.Tool.Status, at, b.Tool.EndedAt))
+					calls = append(calls,
+						callOf(b.Tool.Name, b.Tool.Arguments, b.Tool.ArgumentsCut > 0, b.Tool.Result, b.Tool.ExitCode, b.Tool.Status,
+							at, b.Tool.EndedAt))
 				}
 			}
 		}
@@ -367,7 +377,9 @@ func (m *maker) collect() []*call {
 	return calls
 }
 
-func callOf(name string, args *string, cut bool, result *string, exit *int64, status string, at time.Time, ended *clock.Time) *call {
+func callOf(
+	name string, args *string, cut bool, result *string, exit *int64, status string, at time.Time, ended *clock.Time,
+) *call {
 	c := &call{name: name, cut: cut, exit: exit, failed: status == "failed", pending: status == "pending", at: at}
 	if result != nil {
 		c.result = *result

@@ -118,7 +118,9 @@ func (r row) outline() Outline {
 }
 
 func (r Receipt) short() Outline {
-	return Outline{ID: r.ID, ReportedAt: r.ReportedAt, Grade: r.Grade, Pending: r.Pending, Gaps: r.Gaps, Verdict: r.Verdict}
+	return Outline{
+		ID: r.ID, ReportedAt: r.ReportedAt, Grade: r.Grade, Pending: r.Pending, Gaps: r.Gaps, Verdict: r.Verdict,
+	}
 }
 
 // Last returns the newest receipt of a task in short, or nil.
@@ -263,7 +265,8 @@ func reportsOn(messages []transcript.Message, key string) bool {
 				continue
 			}
 			args := strings.ToLower(*b.Tool.Arguments)
-			to := strings.Contains(args, "/tasks/"+key+"/reports") || strings.HasSuffix(b.Tool.Name, "__report") && strings.Contains(args, `"`+key+`"`)
+			to := strings.Contains(args, "/tasks/"+key+"/reports") ||
+				strings.HasSuffix(b.Tool.Name, "__report") && strings.Contains(args, `"`+key+`"`)
 			if to || strings.Contains(args, "wardroom task report "+key) {
 				return true
 			}
@@ -357,7 +360,9 @@ func (s *Service) store(ctx context.Context, r row, made Receipt, settled bool, 
 			return nil
 		}
 		about := event.Subject{Kind: "task", ID: r.taskID, Name: r.Task}
-		return event.Record(ctx, tx, s.Now(), event.Activity, eventMade, about, map[string]any{"grade": made.Grade, "gaps": len(made.Gaps), "pending": is.Pending})
+		return event.Record(ctx, tx, s.Now(), event.Activity, eventMade, about, map[string]any{
+			"grade": made.Grade, "gaps": len(made.Gaps), "pending": is.Pending,
+		})
 	})
 }
 

@@ -33,7 +33,8 @@ func scan(s db.Row) (row, error) {
 	var named, body, by string
 	var verdict task.Verdict
 	var at *clock.Time
-	err := s.Scan(&r.ID, &r.taskID, &number, &r.AgentID, &r.userID, &r.ReportedAt, &r.Claim.Text, &named, &r.Pending, &r.source, &r.MadeAt, &r.Grade, &body, &verdict, &by, &at)
+	err := s.Scan(&r.ID, &r.taskID, &number, &r.AgentID, &r.userID, &r.ReportedAt, &r.Claim.Text, &named, &r.Pending,
+		&r.source, &r.MadeAt, &r.Grade, &body, &verdict, &by, &at)
 	if err != nil {
 		return r, err
 	}
@@ -80,13 +81,15 @@ func insert(ctx context.Context, tx *db.Tx, r row) error {
 
 // update stores a receipt that was made again.
 func update(ctx context.Context, tx *db.Tx, r row) error {
-	_, err := tx.Exec(ctx, `UPDATE receipts SET pending = ?, source = ?, made_at = ?, grade = ?, body = ? WHERE id = ?`, r.Pending, r.source, r.MadeAt, r.Grade, r.body(), r.ID)
+	_, err := tx.Exec(ctx, `UPDATE receipts SET pending = ?, source = ?, made_at = ?, grade = ?, body = ? WHERE id = ?`,
+		r.Pending, r.source, r.MadeAt, r.Grade, r.body(), r.ID)
 	return err
 }
 
 // ofTask returns the receipts of a task, newest first, at most the given number.
 func ofTask(ctx context.Context, q db.Queryer, taskID string, most int) ([]row, error) {
-	rows, err := q.Query(ctx, `SELECT `+columns+from+`WHERE r.task_id = ? ORDER BY r.reported_at DESC, r.id DESC LIMIT ?`, taskID, most)
+	rows, err := q.Query(ctx, `SELECT `+columns+from+`WHERE r.task_id = ? ORDER BY r.reported_at DESC, r.id DESC LIMIT ?`,
+		taskID, most)
 	return db.All(rows, err, scan)
 }
 
@@ -115,7 +118,8 @@ type times struct {
 }
 
 func findTimes(ctx context.Context, q db.Queryer, r row) (w times, err error) {
-	rows, err := q.Query(ctx, `SELECT at FROM events WHERE subject_id = ? AND kind = 'task.sent_back' ORDER BY id`, r.taskID)
+	rows, err := q.Query(ctx, `SELECT at FROM events WHERE subject_id = ? AND kind = 'task.sent_back' ORDER BY id`,
+		r.taskID)
 	w.sentBack, err = db.All(rows, err, func(s db.Row) (time.Time, error) {
 		var at clock.Time
 		err := s.Scan(&at)
@@ -125,7 +129,8 @@ func findTimes(ctx context.Context, q db.Queryer, r row) (w times, err error) {
 		return w, err
 	}
 	var at clock.Time
-	err = q.QueryRow(ctx, `SELECT at FROM events WHERE subject_id = ? AND actor_id = ? AND at < ? ORDER BY id LIMIT 1`, r.taskID, r.userID, r.ReportedAt).Scan(&at)
+	err = q.QueryRow(ctx, `SELECT at FROM events WHERE subject_id = ? AND actor_id = ? AND at < ? ORDER BY id LIMIT 1`,
+		r.taskID, r.userID, r.ReportedAt).Scan(&at)
 	if db.IsNotFound(err) {
 		return w, nil
 	}
@@ -154,7 +159,9 @@ func findWork(ctx context.Context, q db.Queryer, r row) (w work, err error) {
 	}
 	var session, pr *string
 	var created clock.Time
-	if err = q.QueryRow(ctx, `SELECT session_key, pr_url, created_at FROM tasks WHERE id = ?`, r.taskID).Scan(&session, &pr, &created); err != nil {
+	if err = q.QueryRow(
+		ctx, `SELECT session_key, pr_url, created_at FROM tasks WHERE id = ?`, r.taskID,
+	).Scan(&session, &pr, &created); err != nil {
 		return w, err
 	}
 	w.createdAt = created.Time
@@ -165,7 +172,8 @@ func findWork(ctx context.Context, q db.Queryer, r row) (w work, err error) {
 		w.reported = *session
 	}
 	var state string
-	err = q.QueryRow(ctx, `SELECT state, ended_at FROM dispatches WHERE task_id = ? ORDER BY number DESC LIMIT 1`, r.taskID).Scan(&state, &w.endedAt)
+	err = q.QueryRow(ctx, `SELECT state, ended_at FROM dispatches WHERE task_id = ? ORDER BY number DESC LIMIT 1`,
+		r.taskID).Scan(&state, &w.endedAt)
 	if db.IsNotFound(err) {
 		return w, nil
 	}
@@ -187,7 +195,9 @@ func findRecord(ctx context.Context, q db.Queryer, agentID string) (r Record, er
 	var priced, complete int64
 	err = q.QueryRow(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN cost_nano IS NOT NULL THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN cost_nano IS NOT NULL AND unpriced = 0 THEN 1 ELSE 0 END), 0), CAST(SUM(cost_nano) AS BIGINT)
-		FROM tasks WHERE id IN (SELECT task_id FROM receipts WHERE agent_id = ? AND verdict = 'approved')`, agentID).Scan(&r.Approved, &priced, &complete, &sum)
+		FROM tasks WHERE id IN (SELECT task_id FROM receipts WHERE agent_id = ? AND verdict = 'approved')`, agentID).Scan(
+		&r.Approved, &priced, &complete, &sum,
+	)
 	if err != nil {
 		return r, err
 	}
@@ -196,6 +206,7 @@ func findRecord(ctx context.Context, q db.Queryer, agentID string) (r Record, er
 		r.CostUSD = &cost
 	}
 	r.Complete = complete == r.Approved
-	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM receipts WHERE agent_id = ? AND verdict = 'sent_back'`, agentID).Scan(&r.SentBack)
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM receipts WHERE agent_id = ? AND verdict = 'sent_back'`,
+		agentID).Scan(&r.SentBack)
 	return r, err
 }

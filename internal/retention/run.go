@@ -86,7 +86,9 @@ func (s *Service) apply(ctx context.Context, h *job.Held, p Policy) error {
 
 // batch processes up to size rows in one transaction, and returns how many it processed and how
 // long it blocked other writers.
-func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.Time, size int) (n int64, held time.Duration, err error) {
+func (s *Service) batch(
+	ctx context.Context, h *job.Held, p Policy, before time.Time, size int,
+) (n int64, held time.Duration, err error) {
 	err = h.Write(ctx, func(tx *db.Tx) (err error) {
 		tx.Held(func(d time.Duration) { held = d })
 		if n, err = p.Apply(ctx, tx, before, size); err != nil || n == 0 {
@@ -107,7 +109,8 @@ func (s *Service) finish(ctx context.Context, tx *db.Tx, policy string, failure 
 	}
 	about := event.Subject{Kind: subjectKind, ID: policy, Name: policy}
 	data := map[string]any{
-		"policy": policy, "before": o.Before, "count": o.Count, "took_ms": now.Sub(o.StartedAt.Time).Milliseconds(), "run_id": o.RunID,
+		"policy": policy, "before": o.Before, "count": o.Count,
+		"took_ms": now.Sub(o.StartedAt.Time).Milliseconds(), "run_id": o.RunID,
 	}
 	kind := "retention.ran"
 	if failure != nil {

@@ -38,7 +38,8 @@ func (s *Service) raiseUndelivered(ctx context.Context, tx *db.Tx, r Run) error 
 		return err // without w, the job was deleted
 	}
 	return s.Inbox.Raise(ctx, tx, inbox.NewItem{
-		Cause: cause(undelivered, r.JobID), Kind: inbox.JobUndelivered, Severity: inbox.Medium, Subject: subject(r.JobID, w.job.Name), At: r.EndedAt.Time,
+		Cause: cause(undelivered, r.JobID), Kind: inbox.JobUndelivered, Severity: inbox.Medium,
+		Subject: subject(r.JobID, w.job.Name), At: r.EndedAt.Time,
 		Title: fmt.Sprintf("Job “%s” ran, but its answer was not delivered", w.job.Name),
 		Detail: fmt.Sprintf("The run at %s by agent %s succeeded, but the gateway could not deliver the answer. Check the job's delivery and the channel in the gateway. "+
 			"The answer is in the run's session.\n\nThis item is resolved when a later run succeeds and its answer is delivered.", minute(r.StartedAt.Time), w.job.AgentID),

@@ -18,7 +18,9 @@ type FailedSlot struct {
 
 // FailedSlots returns the missed and failed runs of the agents' jobs since the given time, newest
 // first.
-func (s *Service) FailedSlots(ctx context.Context, agentIDs []string, since time.Time, limit int) ([]FailedSlot, error) {
+func (s *Service) FailedSlots(
+	ctx context.Context, agentIDs []string, since time.Time, limit int,
+) ([]FailedSlot, error) {
 	in, args := db.In(agentIDs)
 	rows, err := s.DB.Query(ctx, `SELECT job_id, agent_id, name, state, reason, due_at FROM schedule_slots
 		WHERE agent_id `+in+` AND state IN ('missed', 'failed') AND due_at >= ? ORDER BY due_at DESC LIMIT ?`, append(args, since, limit)...)

@@ -39,23 +39,36 @@ func (s *Service) Mount(api *web.API) {
 		link.ErrUnpaired, link.ErrUntrusted, link.ErrMissingScope, link.ErrBusy, link.ErrRefused,
 	)
 	none := web.Fails(gateway.ErrNoJob)
-	web.Get(api, "/agentrt/jobs", actor.Read, "List scheduled jobs", s.handleList, away, web.Asks(1, s.Patience), web.Fails(page.ErrCursor), web.Quiet(), web.Describe(listText))
-	web.Post(api, "/agentrt/jobs", actor.ManageSchedules, "Create a scheduled job", s.handleMake, away, web.Asks(3, s.Patience), web.Status(http.StatusCreated), web.Once(),
-		web.Fails(fault.ErrInvalid), web.Describe("Creates a cron job in the runtime. The agent's answers are not sent anywhere unless delivery is set."))
+	web.Get(api, "/agentrt/jobs", actor.Read, "List scheduled jobs", s.handleList, away, web.Asks(1, s.Patience),
+		web.Fails(page.ErrCursor), web.Quiet(), web.Describe(listText))
+	web.Post(api, "/agentrt/jobs", actor.ManageSchedules, "Create a scheduled job", s.handleMake, away,
+		web.Asks(3, s.Patience), web.Status(http.StatusCreated), web.Once(),
+		web.Fails(fault.ErrInvalid),
+		web.Describe("Creates a cron job in the runtime. The agent's answers are not sent anywhere unless delivery is set."))
 	web.Get(api, "/agentrt/next-runs", actor.Read, "Preview a cron expression", s.handlePreview, web.Quiet(),
 		web.Describe("Returns the next five times of an expression, or why it is invalid. Does not ask the runtime."))
-	web.Get(api, "/agentrt/jobs/{id}", actor.Read, "Get a scheduled job", s.handleGet, away, none, web.Asks(1, s.Patience), web.Quiet())
-	web.Patch(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Change a scheduled job", s.handleChange, away, none, web.Asks(4, s.Patience),
+	web.Get(api, "/agentrt/jobs/{id}", actor.Read, "Get a scheduled job", s.handleGet, away, none, web.Asks(1, s.Patience),
+		web.Quiet())
+	web.Patch(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Change a scheduled job", s.handleChange, away,
+		none, web.Asks(4, s.Patience),
 		web.Fails(gateway.ErrJobChanged, ErrKind, fault.ErrInvalid), web.Describe(patchText))
-	web.Delete(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Delete a scheduled job", s.handleRemove, away, none, web.Asks(3, s.Patience), web.Fails(gateway.ErrJobChanged),
+	web.Delete(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Delete a scheduled job", s.handleRemove, away, none,
+		web.Asks(3, s.Patience), web.Fails(gateway.ErrJobChanged),
 		web.Describe("A run in progress continues. The runs and slots of the job are kept for the retention period."))
-	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Run a job now", s.handleRun, away, none, web.Asks(2, s.Patience), web.Fails(ErrGoing, hold.ErrHeld),
-		web.Status(http.StatusAccepted), web.Describe("Also runs disabled jobs. The request does not wait for the run to end, and each request starts a new run."))
-	web.Get(api, "/agentrt/jobs/{id}/runs", actor.Read, "List the runs of a job", s.handleRuns, none, web.Fails(page.ErrCursor), web.Quiet(),
+	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Run a job now", s.handleRun, away, none,
+		web.Asks(2, s.Patience), web.Fails(ErrGoing, hold.ErrHeld),
+		web.Status(http.StatusAccepted),
+		web.Describe(
+			"Also runs disabled jobs. The request does not wait for the run to end, and each request starts a new run.",
+		))
+	web.Get(api, "/agentrt/jobs/{id}/runs", actor.Read, "List the runs of a job", s.handleRuns, none,
+		web.Fails(page.ErrCursor), web.Quiet(),
 		web.Describe("Lists ended runs, newest first. Also works for deleted jobs."))
-	web.Get(api, "/agentrt/jobs/{id}/slots", actor.Read, "List the slots of a job", s.handleJobSlots, none, web.Fails(page.ErrCursor, ErrSpan), web.Quiet(),
+	web.Get(api, "/agentrt/jobs/{id}/slots", actor.Read, "List the slots of a job", s.handleJobSlots, none,
+		web.Fails(page.ErrCursor, ErrSpan), web.Quiet(),
 		web.Describe(slotsText))
-	web.Get(api, "/agentrt/slots", actor.Read, "List the slots of all jobs", s.handleSlots, web.Fails(page.ErrCursor, ErrSpan), web.Quiet(),
+	web.Get(api, "/agentrt/slots", actor.Read, "List the slots of all jobs", s.handleSlots,
+		web.Fails(page.ErrCursor, ErrSpan), web.Quiet(),
 		web.Describe(slotsText))
 }
 

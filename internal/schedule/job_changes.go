@@ -142,8 +142,9 @@ func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 	var bad fault.Fields
 	d.checkCopied(&bad)
 	n := gateway.NewJob{
-		Name: checkName(&bad, d.Name), Description: strings.TrimSpace(plaintext.Lines(d.Description)), AgentID: d.AgentID, Enabled: d.Enabled == nil || *d.Enabled,
-		Schedule: d.Schedule.check(&bad, s.Zone.String(), s.Now()), SessionTarget: "isolated", Message: checkMessage(&bad, "/payload/message", d.Payload.Message),
+		Name: checkName(&bad, d.Name), Description: strings.TrimSpace(plaintext.Lines(d.Description)), AgentID: d.AgentID,
+		Enabled: d.Enabled == nil || *d.Enabled, Schedule: d.Schedule.check(&bad, s.Zone.String(), s.Now()),
+		SessionTarget: "isolated", Message: checkMessage(&bad, "/payload/message", d.Payload.Message),
 	}
 	if d.Delivery != nil {
 		n.Delivery = d.Delivery.Mode
@@ -184,7 +185,8 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob, task *RunTask) (mi
 	var w mirroredJob
 	ask := func(makeIt func(*db.Tx) (mirroredJob, error)) error {
 		return s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-			w, err = once.Do(ctx, tx, s.Now(), find, func(w mirroredJob) string { return w.job.ID }, func() (mirroredJob, error) { return makeIt(tx) })
+			w, err = once.Do(ctx, tx, s.Now(), find, func(w mirroredJob) string { return w.job.ID },
+				func() (mirroredJob, error) { return makeIt(tx) })
 			return err
 		})
 	}
@@ -196,11 +198,16 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob, task *RunTask) (mi
 	j, err := s.Runtime.AddJob(ctx, n)
 	ctx = context.WithoutCancel(ctx) // the client may have disconnected
 	if err != nil {
-		return w, s.unconfirmedError(ctx, err, jobAction{"job.made", "", n.Name, map[string]any{"agent_id": n.AgentID, "schedule": n.Schedule, "enabled": n.Enabled}},
+		return w, s.unconfirmedError(ctx, err,
+			jobAction{
+				"job.made", "", n.Name, map[string]any{"agent_id": n.AgentID, "schedule": n.Schedule, "enabled": n.Enabled},
+			},
 			"Retry with the same Idempotency-Key, or check GET /agentrt/jobs first.")
 	}
 	err = ask(func(tx *db.Tx) (mirroredJob, error) {
-		w, err := s.wrote(ctx, tx, j, "job.made", map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule, "enabled": j.Enabled, "task": task})
+		w, err := s.wrote(ctx, tx, j, "job.made", map[string]any{
+			"agent_id": j.AgentID, "schedule": j.Schedule, "enabled": j.Enabled, "task": task,
+		})
 		if w.task = task; err == nil && task != nil {
 			err = putTask(ctx, tx, j.ID, task, s.Now())
 		}
@@ -213,7 +220,9 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob, task *RunTask) (mi
 }
 
 // wrote stores a job that the runtime returned after a user's action, and records the action.
-func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any) (mirroredJob, error) {
+func (s *Service) wrote(
+	ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any,
+) (mirroredJob, error) {
 	if err := s.StoreJob(ctx, tx, j); err != nil {
 		return mirroredJob{}, err
 	}
@@ -279,7 +288,9 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 				err = conflictError(now.Revision, is)
 			}
 		}
-		if err = s.unconfirmedError(ctx, err, jobAction{"job.changed", id, now.Name, map[string]any{"changes": names}}, readFirst); err != nil {
+		if err = s.unconfirmedError(
+			ctx, err, jobAction{"job.changed", id, now.Name, map[string]any{"changes": names}}, readFirst,
+		); err != nil {
 			return Job{}, fmt.Errorf("change job: %w", err)
 		}
 		ctx = context.WithoutCancel(ctx) // the client may have disconnected
@@ -296,7 +307,9 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 }
 
 // changed stores a job after a change, of which the runtime has made the part that names lists.
-func (s *Service) changed(ctx context.Context, tx *db.Tx, j gateway.Job, c Change, names map[string][2]any) (mirroredJob, error) {
+func (s *Service) changed(
+	ctx context.Context, tx *db.Tx, j gateway.Job, c Change, names map[string][2]any,
+) (mirroredJob, error) {
 	w, err := s.unchangedJob(ctx, tx, j)
 	if err != nil {
 		return w, err
@@ -398,10 +411,12 @@ func (s *Service) Start(ctx context.Context, id string) (Started, error) {
 	started := jobAction{"job.started", id, valueOrZero(w).job.Name, map[string]any{}}
 	run, why, err := s.Runtime.RunJob(ctx, id)
 	if err != nil {
-		return Started{}, fmt.Errorf("run job: %w", s.unconfirmedError(ctx, err, started, "Check the agent's sessions or the job's runs before you retry."))
+		return Started{}, fmt.Errorf("run job: %w",
+			s.unconfirmedError(ctx, err, started, "Check the agent's sessions or the job's runs before you retry."))
 	}
 	if run == "" {
-		return Started{}, ErrGoing.With("Reason: %s. Check the job's runs and try again when the current run has ended.", cmp.Or(why, "none given"))
+		return Started{}, ErrGoing.With("Reason: %s. Check the job's runs and try again when the current run has ended.",
+			cmp.Or(why, "none given"))
 	}
 	ctx = context.WithoutCancel(ctx) // the client may have disconnected
 	started.data["run_id"] = run

@@ -111,7 +111,9 @@ func (s *Service) diff(ctx context.Context, c Change, now gateway.Job) (gateway.
 	e.delivery(c.Delivery)
 	e.times(c.Schedule, s.Zone.String())
 	if len(e.changes) > 0 && now.Schedule.Kind != "cron" {
-		return e.ask, nil, ErrKind.With("This job's kind is %s, not cron. You can only enable, disable, run, or delete this job.", now.Schedule.Kind)
+		return e.ask, nil, ErrKind.With(
+			"This job's kind is %s, not cron. You can only enable, disable, run, or delete this job.", now.Schedule.Kind,
+		)
 	}
 	checkUnchanged(&e.bad, "/id", c.ID, now.ID)
 	checkUnchanged(&e.bad, "/sessionTarget", c.SessionTarget, now.SessionTarget)

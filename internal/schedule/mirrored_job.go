@@ -101,7 +101,8 @@ func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJo
 	if before, found := was.due(s.at, grace); !is.present || !sameTimes(was.job, is.job) {
 		is.since, is.lastDue = clock.At(s.at), before.lastDue
 		slots = s.observedSlots(found)
-	} else if p, why := planOf(is.job); why == "" && p.times.IsZero() && was.nextDue != nil && !same(was.nextDue, is.job.State.NextRunAt) {
+	} else if p, why := planOf(is.job); why == "" && p.times.IsZero() && was.nextDue != nil &&
+		!same(was.nextDue, is.job.State.NextRunAt) {
 		// Only the runtime can compute the time, and it has changed.
 		kept := []Slot{slotOf(was.job, was.nextDue.Time, grace)}
 		if !s.postponed(was) {
@@ -119,7 +120,8 @@ func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJo
 // same, and no run has started. A job that runs at an interval may start a new one.
 func (s observation) postponed(was *mirroredJob) bool {
 	is, before := s.job.State, was.job.State
-	if is.NextRunAt == nil || !is.NextRunAt.After(was.nextDue.Time) || is.RunningAt != nil || !same(is.LastRunAt, before.LastRunAt) {
+	if is.NextRunAt == nil || !is.NextRunAt.After(was.nextDue.Time) || is.RunningAt != nil ||
+		!same(is.LastRunAt, before.LastRunAt) {
 		return false
 	}
 	every := time.Duration(min(s.job.Schedule.EveryMS, maxInterval.Milliseconds())) * time.Millisecond
@@ -130,7 +132,8 @@ func (s observation) postponed(was *mirroredJob) bool {
 // previous read. The job's previous definition applied at least until that read.
 func (s observation) observedSlots(slots []Slot) []Slot {
 	return slices.DeleteFunc(slots, func(slot Slot) bool {
-		return slot.DueAt.After(s.knownTo) && s.began.Before(slot.DueAt.Add(-earlyTolerance)) || slot.DueAt.After(s.at) && s.began.Before(slot.DueAt.Add(-earlyTolerance))
+		return slot.DueAt.After(s.knownTo) && s.began.Before(slot.DueAt.Add(-earlyTolerance)) ||
+			slot.DueAt.After(s.at) && s.began.Before(slot.DueAt.Add(-earlyTolerance))
 	})
 }
 

@@ -352,7 +352,8 @@ func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, seen snapshot, remov
 
 // resolveItems resolves all inbox items of a job.
 func (s *Service) resolveItems(ctx context.Context, tx *db.Tx, id, why string) error {
-	return errors.Join(s.Inbox.ResolveCause(ctx, tx, cause(Missed, id), why), s.Inbox.ResolveCause(ctx, tx, cause(Failed, id), why))
+	return errors.Join(s.Inbox.ResolveCause(ctx, tx, cause(Missed, id), why),
+		s.Inbox.ResolveCause(ctx, tx, cause(Failed, id), why))
 }
 
 // cause returns the text that identifies the cause of a job's inbox item.
@@ -393,6 +394,8 @@ func (r *reader) publish(seen snapshot) {
 }
 
 // recordEvent records an event about a job.
-func (s *Service) recordEvent(ctx context.Context, tx *db.Tx, class event.Class, kind string, id, name string, data map[string]any) error {
+func (s *Service) recordEvent(
+	ctx context.Context, tx *db.Tx, class event.Class, kind string, id, name string, data map[string]any,
+) error {
 	return event.Record(ctx, tx, s.Now(), class, kind, subject(id, name), data)
 }

@@ -32,10 +32,12 @@ func (r *reader) checkRuns(ctx context.Context, runs []Run) error {
 	checked := 0
 	for i := range runs {
 		run := &runs[i]
-		if run.Status != "ok" || run.SessionKey == "" || r.s.Now().Sub(run.EndedAt.Time) > undeliveredFor || checked == maxChecked {
+		if run.Status != "ok" || run.SessionKey == "" || r.s.Now().Sub(run.EndedAt.Time) > undeliveredFor ||
+			checked == maxChecked {
 			continue
 		}
-		stored, err := rowExists(ctx, r.s.DB, `SELECT 1 FROM schedule_runs WHERE job_id = ? AND started_at = ?`, run.JobID, run.StartedAt)
+		stored, err := rowExists(ctx, r.s.DB, `SELECT 1 FROM schedule_runs WHERE job_id = ? AND started_at = ?`,
+			run.JobID, run.StartedAt)
 		if err != nil {
 			return err
 		}
@@ -85,7 +87,8 @@ func (s *snapshot) keepFailures(before []mirroredJob) {
 	}
 	for i := range s.jobs {
 		is := &s.jobs[i].State
-		if was, ok := failed[s.jobs[i].ID]; ok && is.LastStatus == "ok" && is.LastRunAt != nil && same(is.LastRunAt, was.LastRunAt) {
+		if was, ok := failed[s.jobs[i].ID]; ok && is.LastStatus == "ok" && is.LastRunAt != nil &&
+			same(is.LastRunAt, was.LastRunAt) {
 			is.LastStatus, is.LastError = "error", was.LastError
 		}
 	}
@@ -143,7 +146,8 @@ func (s *Service) reportUnlisted(ctx context.Context, tx *db.Tx, seen snapshot, 
 			}
 		}
 	}
-	rows, err := tx.Query(ctx, `SELECT subject_id FROM inbox_items WHERE kind = ? AND state <> 'resolved'`, inbox.JobUnlisted)
+	rows, err := tx.Query(ctx, `SELECT subject_id FROM inbox_items WHERE kind = ? AND state <> 'resolved'`,
+		inbox.JobUnlisted)
 	open, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
 		return fmt.Errorf("find the items of unlisted jobs: %w", err)
@@ -172,7 +176,9 @@ func (s *Service) storeMissing(ctx context.Context, tx *db.Tx, seen snapshot, r 
 	}
 	if w == nil || followed {
 		agent, _, _ := strings.Cut(strings.TrimPrefix(r.SessionKey, "agent:"), ":")
-		is := mirroredJob{job: gateway.Job{ID: r.JobID, Name: r.jobName, AgentID: agent}, since: r.StartedAt, changedAt: clock.At(seen.at)}
+		is := mirroredJob{
+			job: gateway.Job{ID: r.JobID, Name: r.jobName, AgentID: agent}, since: r.StartedAt, changedAt: clock.At(seen.at),
+		}
 		if w != nil {
 			is.lastDue, is.alarmed = w.lastDue, w.alarmed
 			is.job.Name, is.job.Description = w.job.Name, w.job.Description
@@ -197,7 +203,8 @@ func (s *Service) raiseUnlisted(ctx context.Context, tx *db.Tx, r Run) error {
 		return err
 	}
 	return s.Inbox.Raise(ctx, tx, inbox.NewItem{
-		Cause: cause(unlisted, r.JobID), Kind: inbox.JobUnlisted, Severity: inbox.Medium, Subject: subject(r.JobID, w.job.Name), At: r.EndedAt.Time,
+		Cause: cause(unlisted, r.JobID), Kind: inbox.JobUnlisted, Severity: inbox.Medium,
+		Subject: subject(r.JobID, w.job.Name), At: r.EndedAt.Time,
 		Title: fmt.Sprintf("Job “%s” runs, but the gateway does not list it", w.job.Name),
 		Detail: fmt.Sprintf("Agent %s ran it at %s. A job that is not in the gateway's list cannot be changed or stopped from there. "+
 			"Restart the gateway, or delete the job with the gateway's own tools.\n\nThis item is resolved when the gateway lists the job again.", w.job.AgentID, minute(r.StartedAt.Time)),

@@ -49,14 +49,17 @@ func putTask(ctx context.Context, tx *db.Tx, id string, t *RunTask, now time.Tim
 		}
 		text = new(string(data))
 	}
-	_, err := tx.Exec(ctx, `UPDATE schedule_jobs SET task_after = CASE WHEN task IS NULL THEN ? ELSE task_after END, task = ? WHERE id = ?`, now, text, id)
+	_, err := tx.Exec(ctx,
+		`UPDATE schedule_jobs SET task_after = CASE WHEN task IS NULL THEN ? ELSE task_after END, task = ? WHERE id = ?`, now,
+		text, id)
 	return err
 }
 
 // claimRun reports whether the task of the run that started at the given time is still to be made, and
 // records that it is being made. Only one process gets true.
 func claimRun(ctx context.Context, tx *db.Tx, id string, started clock.Time) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE schedule_jobs SET task_after = ? WHERE id = ? AND task IS NOT NULL AND task_after < ?`, started, id, started)
+	n, err := tx.Exec(ctx, `UPDATE schedule_jobs SET task_after = ? WHERE id = ? AND task IS NOT NULL AND task_after < ?`,
+		started, id, started)
 	return n > 0, err
 }
 
@@ -88,7 +91,8 @@ func (s *Service) makeTasks(ctx context.Context, tx *db.Tx, seen snapshot) error
 			}
 			_, err = s.Tasks.CreateForAgent(ctx, tx, n, w.job.AgentID)
 			if fault.Of(err) != nil { // must not stop the mirror
-				s.Log.WarnContext(ctx, "could not make the task of a scheduled run", slog.String("job_id", w.job.ID), slog.Any("err", err))
+				s.Log.WarnContext(ctx, "could not make the task of a scheduled run",
+					slog.String("job_id", w.job.ID), slog.Any("err", err))
 			} else if err != nil {
 				return err
 			}

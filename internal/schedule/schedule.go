@@ -149,7 +149,8 @@ func planOf(j gateway.Job) (p plan, why string) {
 // unwatched returns why missed runs of a job are not detected, or "" if they are.
 func unwatched(j gateway.Job) string {
 	p, why := planOf(j)
-	if _, known := p.once(j); why == "" && p.times.IsZero() && !known && j.State.NextRunAt == nil && j.State.RunningAt == nil {
+	if _, known := p.once(j); why == "" && p.times.IsZero() && !known && j.State.NextRunAt == nil &&
+		j.State.RunningAt == nil {
 		why = "The gateway announces no next run, and Wardroom cannot compute it."
 	}
 	return why

@@ -56,7 +56,8 @@ type Filter struct {
 }
 
 func (f Filter) matches(j gateway.Job) bool {
-	return (f.AgentID == "" || f.AgentID == j.AgentID) && (f.Kind == "" || f.Kind == j.Schedule.Kind) && (f.Enabled == nil || *f.Enabled == j.Enabled)
+	return (f.AgentID == "" || f.AgentID == j.AgentID) && (f.Kind == "" || f.Kind == j.Schedule.Kind) &&
+		(f.Enabled == nil || *f.Enabled == j.Enabled)
 }
 
 // Known says how fresh a result is.
@@ -143,7 +144,10 @@ func (s *Service) AwaitRead(ctx context.Context) {
 // api converts a stored job to a Job for API responses.
 func (s *Service) api(w mirroredJob, k Known) Job {
 	now := s.Now()
-	j := Job{Job: w.job, Task: w.task, NextRuns: []Time{}, Since: w.since, Grace: int64(s.Grace / time.Second), AsOf: k.AsOf, Live: k.Away == ""}
+	j := Job{
+		Job: w.job, Task: w.task, NextRuns: []Time{}, Since: w.since, Grace: int64(s.Grace / time.Second), AsOf: k.AsOf,
+		Live: k.Away == "",
+	}
 	p, why := planOf(w.job)
 	j.Unwatched = unwatched(w.job)
 	j.Watched = j.Unwatched == ""

@@ -217,7 +217,8 @@ const skippedTime = " The clocks went forward and skipped this time. Run the job
 
 // differs reports whether a slot differs from its stored version and must be written.
 func (s Slot) differs(was Slot) bool {
-	return s.State != was.State || s.Reason != was.Reason || s.final != was.final || !same(s.StartedAt, was.StartedAt) || !same(s.recheckAt, was.recheckAt)
+	return s.State != was.State || s.Reason != was.Reason || s.final != was.final || !same(s.StartedAt, was.StartedAt) ||
+		!same(s.recheckAt, was.recheckAt)
 }
 
 // slotChange is a change to a slot's state that must be reported.
@@ -273,7 +274,9 @@ func (s *Service) reportChanges(ctx context.Context, tx *db.Tx, all []slotChange
 			}
 		default:
 			for _, trouble := range n.resolved {
-				if err := s.Inbox.ResolveCause(ctx, tx, cause(trouble, n.slot.JobID), "The run at "+minute(n.slot.DueAt.Time)+" succeeded."); err != nil {
+				if err := s.Inbox.ResolveCause(
+					ctx, tx, cause(trouble, n.slot.JobID), "The run at "+minute(n.slot.DueAt.Time)+" succeeded.",
+				); err != nil {
 					return err
 				}
 			}
@@ -281,12 +284,18 @@ func (s *Service) reportChanges(ctx context.Context, tx *db.Tx, all []slotChange
 				continue
 			}
 		}
-		data := map[string]any{"due_at": n.slot.DueAt, "state": n.slot.State, "before": n.was, "reason": n.slot.Reason, "started_at": n.slot.StartedAt, "slots": n.count}
-		if err := s.recordEvent(ctx, tx, event.Activity, "slot."+string(n.slot.State), n.slot.JobID, n.slot.Name, data); err != nil {
+		data := map[string]any{
+			"due_at": n.slot.DueAt, "state": n.slot.State, "before": n.was, "reason": n.slot.Reason,
+			"started_at": n.slot.StartedAt, "slots": n.count,
+		}
+		if err := s.recordEvent(
+			ctx, tx, event.Activity, "slot."+string(n.slot.State), n.slot.JobID, n.slot.Name, data,
+		); err != nil {
 			return err
 		}
 		tx.Committed(func() {
-			s.Log.WarnContext(ctx, "a scheduled job did not run as planned", "job_id", n.slot.JobID, "due", n.slot.DueAt.Time, "state", string(n.slot.State))
+			s.Log.WarnContext(ctx, "a scheduled job did not run as planned", "job_id", n.slot.JobID, "due", n.slot.DueAt.Time,
+				"state", string(n.slot.State))
 		})
 	}
 	return nil
@@ -331,7 +340,8 @@ func (n slotChange) inboxItem() inbox.NewItem {
 	if n.explained {
 		check = ""
 	}
-	m.Detail = fmt.Sprintf("%s\n\nIt was due for agent %s at %s. %sThis item is resolved when the job runs.", n.slot.Reason, n.slot.AgentID, times, check)
+	m.Detail = fmt.Sprintf("%s\n\nIt was due for agent %s at %s. %sThis item is resolved when the job runs.",
+		n.slot.Reason, n.slot.AgentID, times, check)
 	return m
 }
 

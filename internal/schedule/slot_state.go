@@ -118,13 +118,16 @@ func (f facts) verdict(s Slot, next time.Time) (State, string, *clock.Time) {
 // writes the history slightly after a run ends. A run that is still missing after a day will never
 // appear there.
 func (f facts) unrecorded() bool {
-	return f.now.Sub(f.last) < 24*time.Hour && !slices.ContainsFunc(f.runs, func(r Run) bool { return !r.StartedAt.Before(f.last) })
+	return f.now.Sub(f.last) < 24*time.Hour && !slices.ContainsFunc(f.runs, func(r Run) bool {
+		return !r.StartedAt.Before(f.last)
+	})
 }
 
 // within reports whether a run that started at began belongs to the slot s. If there is a later slot, next is its
 // time.
 func (f facts) within(began time.Time, s Slot, next time.Time) bool {
-	return !began.IsZero() && !began.Before(s.DueAt.Add(-earlyTolerance)) && (next.IsZero() || began.Before(next.Add(-earlyTolerance)))
+	return !began.IsZero() && !began.Before(s.DueAt.Add(-earlyTolerance)) &&
+		(next.IsZero() || began.Before(next.Add(-earlyTolerance)))
 }
 
 // runOf returns the run of a slot. A slot can have several runs, because the runtime can retry. In

@@ -21,7 +21,9 @@ const (
 func scanJob(row db.Row) (w mirroredJob, err error) {
 	var id string
 	var task *string
-	if err := row.Scan(&id, &w.text, &w.present, &w.since, &w.nextDue, &w.lastDue, &w.alarmed, &w.changedAt, &task, &w.taskAfter); err != nil {
+	if err := row.Scan(
+		&id, &w.text, &w.present, &w.since, &w.nextDue, &w.lastDue, &w.alarmed, &w.changedAt, &task, &w.taskAfter,
+	); err != nil {
 		return w, err
 	}
 	if task != nil {
@@ -52,7 +54,8 @@ func dueJobs(ctx context.Context, q db.Queryer, now time.Time) ([]mirroredJob, e
 
 // openJobs returns the jobs with slots that are not final.
 func openJobs(ctx context.Context, q db.Queryer) (map[string]*mirroredJob, error) {
-	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE id IN (SELECT job_id FROM schedule_slots WHERE NOT settled)`)
+	rows, err := q.Query(ctx,
+		`SELECT `+jobColumns+` FROM schedule_jobs WHERE id IN (SELECT job_id FROM schedule_slots WHERE NOT settled)`)
 	return byID(db.All(rows, err, scanJob))
 }
 
@@ -124,20 +127,25 @@ func textOf(j gateway.Job) (string, error) {
 const runColumns = `job_id, started_at, ended_at, run_id, session_key, status, error, summary, manual`
 
 func scanRun(row db.Row) (r Run, err error) {
-	return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.RunID, &r.SessionKey, &r.Status, &r.Error, &r.Summary, &r.Manual)
+	return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.RunID, &r.SessionKey, &r.Status, &r.Error,
+		&r.Summary, &r.Manual)
 }
 
 // runs defines how the API lists a job's runs.
 var runs = list.List[Run]{
 	Table: `schedule_runs`, Columns: runColumns, Scan: scanRun, Usual: "-started",
 	Sorts: map[string]list.Sort[Run]{
-		"started": {Columns: []string{`job_id`, `started_at`}, Position: func(r Run) []any { return []any{r.JobID, r.StartedAt.Time} }},
+		"started": {
+			Columns: []string{`job_id`, `started_at`}, Position: func(r Run) []any { return []any{r.JobID, r.StartedAt.Time} },
+		},
 	},
 }
 
 // addRun inserts a run and reports whether it is new.
 func addRun(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
-	n, err := tx.Exec(ctx, `INSERT INTO schedule_runs (`+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, started_at) DO NOTHING`,
+	n, err := tx.Exec(ctx,
+		`INSERT INTO schedule_runs (`+runColumns+
+			`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, started_at) DO NOTHING`,
 		r.JobID, r.StartedAt, r.EndedAt, r.RunID, r.SessionKey, r.Status, r.Error, r.Summary, r.Manual)
 	return n > 0, err
 }
@@ -150,7 +158,8 @@ const verdictColumns = `job_id, started_at, ended_at, run_id, session_key, statu
 // sorted by start time.
 func runsSince(ctx context.Context, q db.Queryer, since time.Time) (map[string][]Run, error) {
 	// In the order of the index on the end. In that of the result, SQLite may read the whole table.
-	rows, err := q.Query(ctx, `SELECT `+verdictColumns+` FROM schedule_runs WHERE ended_at >= ? ORDER BY ended_at, job_id, started_at`, since)
+	rows, err := q.Query(ctx,
+		`SELECT `+verdictColumns+` FROM schedule_runs WHERE ended_at >= ? ORDER BY ended_at, job_id, started_at`, since)
 	all, err := db.All(rows, err, func(row db.Row) (r Run, err error) {
 		return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.RunID, &r.SessionKey, &r.Status, &r.Error, &r.Manual)
 	})
@@ -168,7 +177,8 @@ const slotColumns = `job_id, due_at, agent_id, name, spread, deadline_at, state,
 
 func scanSlot(row db.Row) (s Slot, err error) {
 	var spread int64
-	err = row.Scan(&s.JobID, &s.DueAt, &s.AgentID, &s.Name, &spread, &s.Deadline, &s.State, &s.Reason, &s.StartedAt, &s.JudgedAt, &s.final, &s.recheckAt)
+	err = row.Scan(&s.JobID, &s.DueAt, &s.AgentID, &s.Name, &spread, &s.Deadline, &s.State, &s.Reason, &s.StartedAt,
+		&s.JudgedAt, &s.final, &s.recheckAt)
 	s.spread = time.Duration(spread) * time.Millisecond
 	return s, err
 }
@@ -177,7 +187,10 @@ func scanSlot(row db.Row) (s Slot, err error) {
 func putSlots(ctx context.Context, tx *db.Tx, slots ...Slot) error {
 	rows := make([][]any, len(slots))
 	for i, s := range slots {
-		rows[i] = []any{s.JobID, s.DueAt, s.AgentID, s.Name, s.spread.Milliseconds(), s.Deadline, string(s.State), s.Reason, s.StartedAt, s.JudgedAt, s.final, s.recheckAt}
+		rows[i] = []any{
+			s.JobID, s.DueAt, s.AgentID, s.Name, s.spread.Milliseconds(), s.Deadline, string(s.State), s.Reason, s.StartedAt,
+			s.JudgedAt, s.final, s.recheckAt,
+		}
 	}
 	return insert(ctx, tx, `INSERT INTO schedule_slots (`+slotColumns+`) VALUES `, ` ON CONFLICT (job_id, due_at) DO UPDATE SET state = excluded.state, reason = excluded.reason,
 		started_at = excluded.started_at, judged_at = excluded.judged_at, settled = excluded.settled, look_at = excluded.look_at`, rows)
@@ -210,8 +223,8 @@ type reading struct {
 	away     outage // the last one
 }
 
-// reading returns what is known of the runtime's runs. A reading of the future was stored while the clock was wrong, and
-// counts for nothing.
+// reading returns what is known of the runtime's runs. A reading of the future was stored while the clock was wrong,
+// and counts for nothing.
 func (s *Service) reading(ctx context.Context, q db.Queryer) (reading, error) {
 	r, err := findReading(ctx, q)
 	if s.ahead(r.to) {
@@ -223,7 +236,8 @@ func (s *Service) reading(ctx context.Context, q db.Queryer) (reading, error) {
 func findReading(ctx context.Context, q db.Queryer) (r reading, err error) {
 	var from, to clock.Time
 	var awayFrom, awayTo *clock.Time
-	err = q.QueryRow(ctx, `SELECT known_from, known_to, boot_id, away_from, away_to, restarted FROM schedule_reading WHERE one = 1`).
+	err = q.QueryRow(ctx,
+		`SELECT known_from, known_to, boot_id, away_from, away_to, restarted FROM schedule_reading WHERE one = 1`).
 		Scan(&from, &to, &r.bootID, &awayFrom, &awayTo, &r.away.restarted)
 	if db.IsNotFound(err) {
 		return r, nil
@@ -274,7 +288,8 @@ func purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, 
 	}
 	var all int64
 	for query, remove := range map[string]string{
-		oldSlots: `DELETE FROM schedule_slots WHERE job_id = ? AND due_at = ?`, oldRuns: `DELETE FROM schedule_runs WHERE job_id = ? AND started_at = ?`,
+		oldSlots: `DELETE FROM schedule_slots WHERE job_id = ? AND due_at = ?`,
+		oldRuns:  `DELETE FROM schedule_runs WHERE job_id = ? AND started_at = ?`,
 	} {
 		rows, err := tx.Query(ctx, query, before, limit-int(all))
 		keys, err := db.All(rows, err, func(row db.Row) (k key, err error) { return k, row.Scan(&k.job, &k.at) })

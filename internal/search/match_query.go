@@ -14,13 +14,16 @@ import (
 const (
 	matching = `SELECT rowid AS id FROM search_index WHERE search_index MATCH ? ORDER BY rowid DESC LIMIT ?`
 	isVector = ` words @@ CAST(CAST(? AS TEXT) AS TSQUERY)`
-	inIndex  = `SELECT id FROM (SELECT id FROM search_texts WHERE` + isVector + ` OFFSET 0) AS hits ORDER BY id DESC LIMIT ?`
+	inIndex  = `SELECT id FROM (SELECT id FROM search_texts WHERE` + isVector +
+		` OFFSET 0) AS hits ORDER BY id DESC LIMIT ?`
 )
 
 // amongNewest returns a query that scans only a given number of texts: the newest ones that meet
 // the SQL condition side.
 func amongNewest(side string, most int) string {
-	return fmt.Sprintf(`SELECT id FROM (SELECT id, words FROM search_texts WHERE %s ORDER BY id DESC LIMIT %d) AS newest WHERE`, side, most) +
+	return fmt.Sprintf(
+		`SELECT id FROM (SELECT id, words FROM search_texts WHERE %s ORDER BY id DESC LIMIT %d) AS newest WHERE`, side, most,
+	) +
 		isVector + ` ORDER BY id DESC LIMIT ?`
 }
 
@@ -30,7 +33,9 @@ const fewNewest, manyNewest = 500, 5_000
 
 // found returns the IDs of the newest texts that match the filter and the query. If titles is true,
 // the query's words must be in the title; otherwise they can be anywhere in the text.
-func (q query) found(ctx context.Context, in db.Queryer, engine db.Engine, filter Filter, titles bool, limit int) ([]int64, error) {
+func (q query) found(
+	ctx context.Context, in db.Queryer, engine db.Engine, filter Filter, titles bool, limit int,
+) ([]int64, error) {
 	prefixes := filter.prefixes(titles)
 	if engine == db.SQLite {
 		endings, err := q.endings(ctx, in, prefixes)
@@ -118,7 +123,9 @@ const fewSessions = 2000
 // Sessions returns an SQL condition for archived sessions that contain all words of text, as in
 // Find. The given column holds the session's ID, and match is the condition's argument. If no
 // session can match, ok is false.
-func Sessions(ctx context.Context, in db.Queryer, engine db.Engine, column, text string) (condition, match string, ok bool, err error) {
+func Sessions(
+	ctx context.Context, in db.Queryer, engine db.Engine, column, text string,
+) (condition, match string, ok bool, err error) {
 	q := parse(text)
 	if len(q.terms) == 0 {
 		return "", "", false, nil
@@ -128,7 +135,8 @@ func Sessions(ctx context.Context, in db.Queryer, engine db.Engine, column, text
 		match = q.match(engine, prefixes, nil)
 		var n int
 		const enough = fewNewest / 100
-		err = in.QueryRow(ctx, `SELECT COUNT(*) FROM (`+amongNewest(`session_id IS NOT NULL`, fewNewest)+`) AS few`, match, enough).Scan(&n)
+		err = in.QueryRow(ctx, `SELECT COUNT(*) FROM (`+amongNewest(`session_id IS NOT NULL`, fewNewest)+`) AS few`,
+			match, enough).Scan(&n)
 		if n == enough {
 			return `(SELECT` + isVector + ` FROM search_texts WHERE session_id = ` + column + `)`, match, true, err
 		}
@@ -144,7 +152,8 @@ func Sessions(ctx context.Context, in db.Queryer, engine db.Engine, column, text
 	var n int
 	err = in.QueryRow(ctx, `SELECT COUNT(*) FROM (`+matching+`)`, match, fewSessions+1).Scan(&n)
 	if _, known := endings[prefixes[0]]; n > fewSessions && (known || q.indexed()) {
-		return `EXISTS (SELECT 1 FROM search_texts s CROSS JOIN search_index WHERE s.session_id = ` + column + ` AND search_index.rowid = s.id AND search_index MATCH ?)`, match, true, err
+		return `EXISTS (SELECT 1 FROM search_texts s CROSS JOIN search_index WHERE s.session_id = ` + column +
+			` AND search_index.rowid = s.id AND search_index MATCH ?)`, match, true, err
 	}
 	return column + ` IN (SELECT s.session_id FROM search_index CROSS JOIN search_texts s WHERE s.id = search_index.rowid AND search_index MATCH ?)`, match, true, err
 }

@@ -110,7 +110,9 @@ func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filte
 }
 
 // found is like the method of q, but leaves out texts that have a run of q only in pieces.
-func (s *Service) found(ctx context.Context, in db.Queryer, q query, filter Filter, titles bool, limit int) ([]int64, error) {
+func (s *Service) found(
+	ctx context.Context, in db.Queryer, q query, filter Filter, titles bool, limit int,
+) ([]int64, error) {
 	if !q.loose {
 		return q.found(ctx, in, s.DB.Engine(), filter, titles, limit)
 	}

@@ -19,7 +19,10 @@ func Add(ctx context.Context, tx *db.Tx, t Text) error { return put(ctx, tx, t, 
 // Put is like Add, but for a text that may be indexed already.
 func Put(ctx context.Context, tx *db.Tx, t Text) error { return put(ctx, tx, t, putWords) }
 
-func put(ctx context.Context, tx *db.Tx, t Text, write func(ctx context.Context, tx *db.Tx, task string, comment *string, words string) error) error {
+func put(
+	ctx context.Context, tx *db.Tx, t Text,
+	write func(ctx context.Context, tx *db.Tx, task string, comment *string, words string) error,
+) error {
 	kind, comment := OfTask, (*string)(nil)
 	if t.CommentID != "" {
 		kind, comment = OfComment, &t.CommentID
@@ -132,7 +135,8 @@ func scan(from db.Row) (row, error) {
 	var r row
 	var number, version *int64
 	var archived, said, made, changed, last *clock.Time
-	err := from.Scan(&r.id, &r.TaskID, &number, &r.Title, &archived, &made, &changed, &version, &r.text, &r.CommentID, &said, &r.EditedAt, &r.StandupID, &r.SessionID, &r.key, &r.AgentID, &last)
+	err := from.Scan(&r.id, &r.TaskID, &number, &r.Title, &archived, &made, &changed, &version, &r.text, &r.CommentID,
+		&said, &r.EditedAt, &r.StandupID, &r.SessionID, &r.key, &r.AgentID, &last)
 	if last != nil {
 		r.At = *last
 	}
@@ -165,7 +169,9 @@ func PutSession(ctx context.Context, tx *db.Tx, t SessionText) error {
 	if err := DropSession(ctx, tx, t.ID); err != nil {
 		return fmt.Errorf("index a session: %w", err)
 	}
-	if err := putNew(ctx, tx, `session_id, agent_id`, t.ID, nil, classOf(OfSession, true).tokens(t.Title, t.Body)); err != nil {
+	if err := putNew(
+		ctx, tx, `session_id, agent_id`, t.ID, nil, classOf(OfSession, true).tokens(t.Title, t.Body),
+	); err != nil {
 		return fmt.Errorf("index a session: %w", err)
 	}
 	return nil
@@ -196,12 +202,15 @@ func DropReport(ctx context.Context, tx *db.Tx, standupID, agentID string) error
 // receive the values id and agent.
 func putNew(ctx context.Context, tx *db.Tx, columns, id string, agent *string, words []string) error {
 	if tx.Engine() == db.Postgres {
-		_, err := tx.Exec(ctx, `INSERT INTO search_texts (`+columns+`, words) VALUES (?, ?, CAST(CAST(? AS TEXT) AS TSVECTOR))`, id, agent, vector(words))
+		_, err := tx.Exec(ctx,
+			`INSERT INTO search_texts (`+columns+`, words) VALUES (?, ?, CAST(CAST(? AS TEXT) AS TSVECTOR))`, id,
+			agent, vector(words))
 		return err
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO search_texts (`+columns+`) VALUES (?, ?)`, id, agent)
 	if err == nil {
-		_, err = tx.Exec(ctx, `INSERT INTO search_index (rowid, words) VALUES (LAST_INSERT_ROWID(), ?)`, strings.Join(words, " "))
+		_, err = tx.Exec(ctx, `INSERT INTO search_index (rowid, words) VALUES (LAST_INSERT_ROWID(), ?)`,
+			strings.Join(words, " "))
 	}
 	return err
 }

@@ -146,7 +146,9 @@ func kindOf(r rune) (in, run bool) {
 		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9', false
 	}
 	const prolonged = 'ー' // belongs to two scripts
-	run = r == prolonged || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	run = r == prolonged ||
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+			unicode.Khmer, unicode.Myanmar)
 	return unicode.In(r, unicode.L, unicode.N, unicode.M), run
 }
 

@@ -9,17 +9,17 @@ import (
 	"wardroom/internal/usage"
 )
 
-// The tokens and the cost of a session come from the usage ledger, which reads the session's transcript after each model
-// call and when a run ends. So a session, its task and Spend always show the same amounts.
+// The tokens and the cost of a session come from the usage ledger, which reads the session's transcript after each
+// model call and when a run ends. So a session, its task and Spend always show the same amounts.
 
 const (
-	// costsFactor limits how often the costs are read: the delay is at least publishInterval, and up to costsPause this many
-	// times as long as the last read took.
+	// costsFactor limits how often the costs are read: the delay is at least publishInterval, and up to costsPause this
+	// many times as long as the last read took.
 	costsFactor, costsPause = 20, 10 * time.Second
 	// costsGrace is how long a new list of sessions waits for the costs.
 	costsGrace = time.Second
-	// overdueAfter is how long to wait for the ledger to read a session's last change, which it may be unable to. After that,
-	// the costs that it has are shown as incomplete.
+	// overdueAfter is how long to wait for the ledger to read a session's last change, which it may be unable to. After
+	// that, the costs that it has are shown as incomplete.
 	overdueAfter = time.Minute
 )
 

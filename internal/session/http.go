@@ -29,19 +29,25 @@ func (s *Service) Mount(api *web.API) {
 		link.ErrUnpaired, link.ErrUntrusted, link.ErrMissingScope, link.ErrBusy, link.ErrRefused,
 	)
 	asks := web.Asks(3, s.Patience)
-	web.Get(api, "/agentrt/sessions", actor.Read, "List the runtime's sessions", s.handleList, away, asks, web.Fails(page.ErrCursor, ErrReads),
+	web.Get(api, "/agentrt/sessions", actor.Read, "List the runtime's sessions", s.handleList, away, asks,
+		web.Fails(page.ErrCursor, ErrReads),
 		web.Describe("Active sessions come first; within each group, the most recently changed come first. While the runtime is unreachable, the request fails with the reason, so that outdated data never looks live."), web.Quiet())
-	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "Get a session", s.handleGet, away, asks, web.Fails(ErrNotFound, ErrReads), web.Quiet())
-	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "List the messages of a session", s.handleMessages, away, asks,
+	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "Get a session", s.handleGet, away, asks,
+		web.Fails(ErrNotFound, ErrReads), web.Quiet())
+	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "List the messages of a session", s.handleMessages,
+		away, asks,
 		web.Fails(ErrNotFound, ErrReads, page.ErrCursor), web.Quiet(),
 		web.Describe("The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response contains the number of omitted characters. The newest page ends with the messages that the agent has not read yet; they have waiting, and no seq. To receive new messages live, use GET /events?session=."))
-	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound, ErrReads, hold.ErrHeld),
+	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend,
+		away, asks, web.Fails(ErrNotFound, ErrReads, hold.ErrHeld),
 		web.Status(http.StatusAccepted), web.Once(),
 		web.Describe("Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error contains maybe_sent, retry with the same Idempotency-Key; the message is then sent at most once."))
-	web.Post(api, "/agents/{agent_id}/messages", actor.ControlSessions, "Send a message to an agent", s.handleSendToAgent, away, asks,
+	web.Post(api, "/agents/{agent_id}/messages", actor.ControlSessions, "Send a message to an agent", s.handleSendToAgent,
+		away, asks,
 		web.Fails(gateway.ErrNoAgent, hold.ErrHeld), web.Status(http.StatusAccepted), web.Once(),
 		web.Describe("Starts or continues the agent's main session, agent:<agent_id>:main, which need not exist. Otherwise like POST /agentrt/sessions/{key}/messages."))
-	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "Stop the runs of a session", s.handleStop, away, web.Asks(8, s.Patience), web.Fails(ErrNotFound, ErrReads, gateway.ErrForeignRun),
+	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "Stop the runs of a session", s.handleStop, away,
+		web.Asks(8, s.Patience), web.Fails(ErrNotFound, ErrReads, gateway.ErrForeignRun),
 		web.Describe("Stops all active and queued runs and those of sub-agents, or the one with run_id. If that one was started by a channel such as Telegram, all others of the session end with it. If there is nothing to stop, the request succeeds and stopped is false."))
 }
 
@@ -234,7 +240,8 @@ func (s *Service) handleMessages(ctx context.Context, in *messagesInput) (*web.L
 	}
 	next := ""
 	if o := m.older; o != nil {
-		next = page.Encode(o.transcript, strconv.FormatInt(o.total, 10), strconv.FormatInt(o.offset, 10), strconv.FormatInt(o.seq, 10))
+		next = page.Encode(o.transcript, strconv.FormatInt(o.total, 10), strconv.FormatInt(o.offset, 10),
+			strconv.FormatInt(o.seq, 10))
 	}
 	return web.Page(ctx, m.List, next), nil
 }

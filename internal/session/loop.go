@@ -115,7 +115,8 @@ func (f *loopFinder) add(t gateway.ToolCall) (loop, bool) {
 
 // isLike reports whether two calls are the same except for times and IDs in their results.
 func (c madeCall) isLike(o madeCall) bool {
-	return c.tool == o.tool && c.arguments == o.arguments && (c.result == o.result || withoutTimes(c.result) == withoutTimes(o.result))
+	return c.tool == o.tool && c.arguments == o.arguments &&
+		(c.result == o.result || withoutTimes(c.result) == withoutTimes(o.result))
 }
 
 // noTool reports whether the runtime answered that the tool does not exist.
@@ -162,13 +163,18 @@ func (l loop) say() string {
 	tool := code(l.tool)
 	switch l.shape {
 	case sameFailure:
-		return fmt.Sprintf("%s has failed at least %d times in a row with the same error, although the arguments changed.", tool, l.count)
+		return fmt.Sprintf("%s has failed at least %d times in a row with the same error, although the arguments changed.",
+			tool, l.count)
 	case twoCalls:
-		return fmt.Sprintf("It has called %s and %s in turn at least %d times, each with the same result.", tool, code(l.other), l.count)
+		return fmt.Sprintf("It has called %s and %s in turn at least %d times, each with the same result.", tool,
+			code(l.other), l.count)
 	case unknownTool:
 		return fmt.Sprintf("It has called the tool %s at least %d times in a row, which does not exist.", tool, l.count)
 	case changingResult:
-		return fmt.Sprintf("It has made the same call of %s at least %d times in a row, with results that differ only in times or IDs.", tool, l.count)
+		return fmt.Sprintf(
+			"It has made the same call of %s at least %d times in a row, with results that differ only in times or IDs.", tool,
+			l.count,
+		)
 	default:
 		return fmt.Sprintf("It has made the same call of %s at least %d times in a row, with the same result.", tool, l.count)
 	}

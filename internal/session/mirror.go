@@ -163,7 +163,9 @@ func (m *sessionMirror) compose() *snapshot {
 	if m.shown != nil {
 		return m.shown
 	}
-	shown := &snapshot{asOf: m.asOf, rows: make([]row, 0, len(m.rows)), place: make(map[string]int, len(m.rows)), left: m.left}
+	shown := &snapshot{
+		asOf: m.asOf, rows: make([]row, 0, len(m.rows)), place: make(map[string]int, len(m.rows)), left: m.left,
+	}
 	for _, key := range m.order { // nearly sorted already
 		if k, ok := m.rows[key]; ok {
 			shown.place[key] = len(shown.rows)

@@ -10,7 +10,8 @@ import (
 )
 
 // ErrReads means that a caller has exceeded the rate limit for reads from the runtime.
-var ErrReads = fault.New(fault.Throttled, "too_many_session_reads", "Too many requests to read sessions from the runtime.")
+var ErrReads = fault.New(fault.Throttled, "too_many_session_reads",
+	"Too many requests to read sessions from the runtime.")
 
 // Rate limits, per caller, for reading messages and for reading single sessions that the session
 // list does not contain. A person who scrolls needs a few reads per second.

@@ -61,7 +61,10 @@ func (s *Service) Run(ctx context.Context) error {
 	work.Go(func() { s.runNotifier(ctx) })
 	work.Go(func() { s.reportMissed(ctx) })
 	r := reader{s: s, tries: map[string]int{}}
-	loop := mirror.Loop{Name: "sessions", DB: s.DB, Log: s.Log, Pass: func(ctx context.Context) (time.Duration, error) { return r.step(ctx), nil }}
+	loop := mirror.Loop{
+		Name: "sessions", DB: s.DB, Log: s.Log,
+		Pass: func(ctx context.Context) (time.Duration, error) { return r.step(ctx), nil },
+	}
 	loop.Run(ctx, &s.mirror.wake)
 	return nil
 }
@@ -238,7 +241,8 @@ func (r *reader) publish(ctx context.Context, list gateway.Sessions, asOf clock.
 	m.changes.Broadcast()
 	m.mu.Unlock()
 	if len(corrected) > 0 {
-		r.s.Log.InfoContext(ctx, "the list of sessions had changes without an event from the gateway", "sessions", len(corrected), "first", corrected[0])
+		r.s.Log.InfoContext(ctx, "the list of sessions had changes without an event from the gateway", "sessions",
+			len(corrected), "first", corrected[0])
 	}
 	r.publishRows()
 }
@@ -259,7 +263,9 @@ func (r *reader) list(ctx context.Context, on any) (gateway.Sessions, error) {
 			m.mu.Unlock()
 		case errors.Is(err, link.ErrRefused) || errors.Is(err, link.ErrMissingScope):
 			// Events about runs need no subscription, so only changes without a run are delayed.
-			r.s.Log.WarnContext(ctx, "the gateway refused the subscription to session changes; reading sessions every minute and after each run", "err", err)
+			r.s.Log.WarnContext(ctx,
+				"the gateway refused the subscription to session changes; reading sessions every minute and after each run",
+				"err", err)
 		default:
 			return gateway.Sessions{}, err
 		}

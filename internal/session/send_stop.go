@@ -103,7 +103,9 @@ func (s *Service) send(ctx context.Context, key, text string, check func() error
 	var out Sent
 	ask := func(makeIt func(*db.Tx) (Sent, error)) error {
 		return s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-			out, err = once.Do(ctx, tx, s.Now(), find, func(m Sent) string { return m.RunID }, func() (Sent, error) { return makeIt(tx) })
+			out, err = once.Do(ctx, tx, s.Now(), find, func(m Sent) string { return m.RunID }, func() (Sent, error) {
+				return makeIt(tx)
+			})
 			return err
 		})
 	}
@@ -168,8 +170,9 @@ func isStopCommand(text string) bool {
 		"stop", "esc", "abort", "exit", "interrupt", "halt", "pare", "stopp", "anhalten", "aufhören", "hoer auf",
 		"detente", "deten", "detén", "arrete", "arrête", "停止", "停下来", "暂停", "やめて", "止めて", "रुको", "توقف",
 		"стоп", "остановись", "останови", "остановить", "прекрати",
-		"stop openclaw", "openclaw stop", "stop action", "stop current action", "stop run", "stop current run", "stop agent", "stop the agent",
-		"stop don't do anything", "stop dont do anything", "stop do not do anything", "stop doing anything", "do not do that", "please stop", "stop please",
+		"stop openclaw", "openclaw stop", "stop action", "stop current action", "stop run", "stop current run", "stop agent",
+		"stop the agent", "stop don't do anything", "stop dont do anything", "stop do not do anything",
+		"stop doing anything", "do not do that", "please stop", "stop please",
 	}, text)
 }
 
@@ -237,7 +240,8 @@ func (s *Service) stop(ctx context.Context, key, runID string) (ids []string, st
 // partialStopError returns the error for a Stop that stopped only some runs.
 func partialStopError(err error, ids []string) error {
 	if f := fault.Of(err); f != nil {
-		return f.With("Wardroom stopped %d runs, but other runs of the session may still be active. %s", len(ids), f.Detail).Fact("run_ids", ids)
+		return f.With("Wardroom stopped %d runs, but other runs of the session may still be active. %s", len(ids),
+			f.Detail).Fact("run_ids", ids)
 	}
 	return err
 }
@@ -253,7 +257,8 @@ func (s *Service) stopError(ctx context.Context, err error, key, runID string) e
 		return s.record(ctx, tx, "session.stopped", key, map[string]any{"run_ids": ids, "confirmed": false})
 	})
 	if f := fault.Of(err); f != nil {
-		err = f.With("%s The session may have been stopped. Check whether it is still active, or stop it again.", f.Detail).Fact("maybe_stopped", true)
+		err = f.With("%s The session may have been stopped. Check whether it is still active, or stop it again.",
+			f.Detail).Fact("maybe_stopped", true)
 	}
 	return errors.Join(err, noted)
 }

@@ -64,7 +64,9 @@ type Service struct {
 
 // List returns at most limit sessions that match the filter, starting after the given position. It
 // also returns how many sessions the mirror omits because there are too many.
-func (s *Service) List(ctx context.Context, f Filter, after *position, limit int) (page []Session, left int, err error) {
+func (s *Service) List(
+	ctx context.Context, f Filter, after *position, limit int,
+) (page []Session, left int, err error) {
 	shown, err := s.current(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -131,7 +133,9 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 		return Session{}, err
 	}
 	if !g.there {
-		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists the available sessions.", key)
+		return Session{}, ErrNotFound.With(
+			"The runtime has no session %q. GET /agentrt/sessions lists the available sessions.", key,
+		)
 	}
 	return s.apiSession(&row{Session: g.Session, asOf: asOf}), nil
 }

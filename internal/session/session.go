@@ -111,7 +111,9 @@ func (r *row) api() Session {
 	}
 	if r.counted {
 		t := r.total
-		s.Tokens = &Tokens{Input: t.Tokens.Input, Output: t.Tokens.Output, CacheRead: t.Tokens.CacheRead, CacheWrite: t.Tokens.CacheWrite}
+		s.Tokens = &Tokens{
+			Input: t.Tokens.Input, Output: t.Tokens.Output, CacheRead: t.Tokens.CacheRead, CacheWrite: t.Tokens.CacheWrite,
+		}
 		s.CostComplete = &t.Complete
 		if t.Priced {
 			s.CostUSD = &t.Cost

@@ -233,7 +233,7 @@ func (s *Service) watchStalls(ctx context.Context) {
 	}
 	var was map[string]bool // stalled runs in the table after the last write; nil if unknown
 	var start mirror.Signal
-	loop := mirror.Loop{Name: "stalled runs", DB: s.DB, Log: s.Log, Pass: func(ctx context.Context) (next time.Duration, err error) {
+	pass := func(ctx context.Context) (next time.Duration, err error) {
 		shown := s.latestSnapshot()
 		if shown == nil {
 			was = nil // another replica may change the table
@@ -244,7 +244,8 @@ func (s *Service) watchStalls(ctx context.Context) {
 			}
 		}
 		return s.stallCheckInterval(), err
-	}}
+	}
+	loop := mirror.Loop{Name: "stalled runs", DB: s.DB, Log: s.Log, Pass: pass}
 	start.Wake()
 	loop.Run(actor.With(ctx, actor.System), &start)
 }
@@ -351,7 +352,8 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, seen runStates, ra
 	for _, key := range raise {
 		is := seen[key]
 		err := s.Inbox.Raise(ctx, tx, inbox.NewItem{
-			Cause: stallCause(key), Kind: inbox.RunStalled, Severity: inbox.Medium, Subject: event.Subject{Kind: event.TopicSession, ID: key, Name: key}, At: is.sign,
+			Cause: stallCause(key), Kind: inbox.RunStalled, Severity: inbox.Medium,
+			Subject: event.Subject{Kind: event.TopicSession, ID: key, Name: key}, At: is.sign,
 			Title: account.AgentName(ctx, tx, is.agentID) + "'s run has stalled",
 			Detail: fmt.Sprintf("The run in `%s` has shown no activity since %s. It may be waiting for a tool or a model that does not respond. Check the session and stop the run if necessary.",
 				key, is.sign.UTC().Format("2006-01-02 15:04:05 UTC")),

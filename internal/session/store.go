@@ -29,7 +29,8 @@ func Senders(ctx context.Context, q db.Queryer, runIDs []string) (map[string]str
 		args[i] = id
 	}
 	type sender struct{ id, name string }
-	rows, err := q.Query(ctx, `SELECT run_id, sender_name FROM session_messages WHERE run_id IN (?`+strings.Repeat(`, ?`, len(args)-1)+`)`, args...)
+	rows, err := q.Query(ctx,
+		`SELECT run_id, sender_name FROM session_messages WHERE run_id IN (?`+strings.Repeat(`, ?`, len(args)-1)+`)`, args...)
 	all, err := db.All(rows, err, func(r db.Row) (o sender, err error) { return o, r.Scan(&o.id, &o.name) })
 	if err != nil {
 		return nil, fmt.Errorf("read the senders of messages: %w", err)

@@ -82,7 +82,9 @@ func (s *Service) show(w stored) Settings {
 	case errors.Is(noKey, vault.ErrNoKey) && s.Keys.File == "":
 		token.Editable, token.Detail = false, "A token cannot be stored without an encryption key. "+vault.HowToSetKey
 	}
-	return Settings{Gateway: Gateway{URL: url, Token: token}, Holds: Holds{w.holds}, UpdatedAt: w.updatedAt, Version: w.version}
+	return Settings{
+		Gateway: Gateway{URL: url, Token: token}, Holds: Holds{w.holds}, UpdatedAt: w.updatedAt, Version: w.version,
+	}
 }
 
 // HoldsInRuntime reports whether a person has allowed holds to change the runtime.

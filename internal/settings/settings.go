@@ -1,6 +1,5 @@
-// Package settings stores the settings that people change in the dashboard: the gateway's
-// address and token, after how many days old data goes, and whether holds may change the runtime. What the environment sets takes
-// precedence.
+// Package settings stores the settings that people change in the dashboard: the gateway's address and token, after
+// how many days old data goes, and whether holds may change the runtime. What the environment sets takes precedence.
 //
 // The token is stored encrypted (platform/vault), bound to the address for which it was
 // entered. It is never sent to another address, so that nobody can obtain it by pointing
@@ -234,7 +233,8 @@ func (c GatewayChange) target(current string, hasToken bool) (string, error) {
 	}
 	switch t := c.Token.Value; {
 	case c.Token.Given && t != nil && !isToken(*t):
-		bad.Add("/gateway/token", "The token must consist of visible ASCII characters. Copy it again, without surrounding text.")
+		bad.Add("/gateway/token",
+			"The token must consist of visible ASCII characters. Copy it again, without surrounding text.")
 	case c.Token.Given && t != nil && to == "":
 		bad.Add("/gateway/token", "Set the address together with the token.")
 	case to != current && to != "" && !c.Token.Given && hasToken:

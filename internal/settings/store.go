@@ -34,7 +34,9 @@ func loadDays(ctx context.Context, q db.Queryer) (map[string]int, error) {
 }
 
 func saveDays(ctx context.Context, tx *db.Tx, setting string, days int) error {
-	_, err := tx.Exec(ctx, `INSERT INTO retention_days (setting, days) VALUES (?, ?) ON CONFLICT (setting) DO UPDATE SET days = excluded.days`, setting, days)
+	_, err := tx.Exec(ctx,
+		`INSERT INTO retention_days (setting, days) VALUES (?, ?) ON CONFLICT (setting) DO UPDATE SET days = excluded.days`,
+		setting, days)
 	return err
 }
 

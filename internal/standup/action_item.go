@@ -42,7 +42,8 @@ func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) (
 // already created for the item, or a task for the same item from the last knownDays days that is
 // still open. Otherwise it creates a task.
 func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
-	for _, e := range slices.Concat(c.fresh, c.done, c.items) { // an item that is repeated daily until it is done gets one task
+	for _, e := range slices.Concat(c.fresh, c.done, c.items) {
+		// an item that is repeated daily until it is done gets one task
 		if e.Kind == "task" && fold(e.Words) == fold(w.Title) {
 			return &e.Subject, nil
 		}

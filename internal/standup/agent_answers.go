@@ -46,9 +46,13 @@ func (s *Service) LatestAnswers(ctx context.Context, agentIDs []string) (map[str
 
 // UnansweredBy returns the reports that the agents were asked for since the given time but
 // did not submit, because they timed out or failed. They are sorted from newest to oldest.
-func (s *Service) UnansweredBy(ctx context.Context, agentIDs []string, since time.Time, limit int) ([]AgentAnswer, error) {
+func (s *Service) UnansweredBy(
+	ctx context.Context, agentIDs []string, since time.Time, limit int,
+) ([]AgentAnswer, error) {
 	in, args := db.In(agentIDs)
-	rows, err := s.DB.Query(ctx, answerSelect+in+` AND r.status IN ('timed_out', 'failed') AND r.asked_at >= ? ORDER BY r.standup_id DESC LIMIT ?`, append(args, since, limit)...)
+	rows, err := s.DB.Query(ctx,
+		answerSelect+in+` AND r.status IN ('timed_out', 'failed') AND r.asked_at >= ? ORDER BY r.standup_id DESC LIMIT ?`,
+		append(args, since, limit)...)
 	return db.All(rows, err, scanAnswer)
 }
 
@@ -60,7 +64,8 @@ const (
 
 func scanAnswer(row db.Row) (s AgentAnswer, err error) {
 	var asked *clock.Time
-	err = row.Scan(&s.AgentID, &s.StandupID, &s.Date, &s.Team, &s.Status, &s.Yesterday, &s.Today, &s.Blockers, &s.Text, &s.At, &asked)
+	err = row.Scan(&s.AgentID, &s.StandupID, &s.Date, &s.Team, &s.Status, &s.Yesterday, &s.Today, &s.Blockers, &s.Text,
+		&s.At, &asked)
 	if s.At == nil {
 		s.At = asked
 	}

@@ -17,7 +17,9 @@ const maxAnswer = 200_000
 // ask sends a question to an agent, waits until the question has been answered or has failed, and
 // returns it. After a crash, ask continues with the stored question instead of asking twice; the
 // gateway recognizes the run id. The since parameter excludes stored questions that ended earlier.
-func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock.Time, message func() string) (question, error) {
+func (m *meeting) ask(
+	ctx context.Context, agentID, purpose string, since *clock.Time, message func() string,
+) (question, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
 		return question{}, err
@@ -116,7 +118,9 @@ func (s *Service) dropQuestions(ctx context.Context, tx *db.Tx, standupID string
 		if err := putQuestion(ctx, tx, standupID, q); err != nil {
 			return err
 		}
-		if err := s.Stops.Enqueue(ctx, tx, ask.Orphan{SessionKey: q.SessionKey, RunID: q.RunID, Former: q.former(all)}); err != nil {
+		if err := s.Stops.Enqueue(ctx, tx, ask.Orphan{
+			SessionKey: q.SessionKey, RunID: q.RunID, Former: q.former(all),
+		}); err != nil {
 			return err
 		}
 	}
@@ -145,5 +149,7 @@ func (m *meeting) unreachable(patience time.Duration, why error) *Failure {
 	if st := m.Runtime.Status(); st.ConnectedAt == nil {
 		what, reason = "was unreachable", sentence(st.LastError)
 	}
-	return &Failure{GatewayUnreachable, fmt.Sprintf("The gateway %s for %s: %s %s", what, formatDuration(patience), reason, retryHint)}
+	return &Failure{
+		GatewayUnreachable, fmt.Sprintf("The gateway %s for %s: %s %s", what, formatDuration(patience), reason, retryHint),
+	}
 }

@@ -124,7 +124,8 @@ func (a *asker) save(ctx context.Context, r ask.Result) error {
 func (q question) former(all []question) (runs []string) {
 	for n := q.Number - 1; n > 0; n-- {
 		i := slices.IndexFunc(all, func(x question) bool {
-			return x.AgentID == q.AgentID && x.Number == n && x.Purpose == q.Purpose && x.State == "lost" && x.Message == q.Message
+			return x.AgentID == q.AgentID && x.Number == n && x.Purpose == q.Purpose && x.State == "lost" &&
+				x.Message == q.Message
 		})
 		if i < 0 {
 			break
@@ -142,7 +143,8 @@ func (a *asker) orphan() ask.Orphan {
 // Question implements ask.Asker.
 func (a *asker) Question() ask.Question {
 	return ask.Question{
-		Orphan: a.orphan(), AgentID: a.q.AgentID, Message: a.q.Message, BootID: a.q.BootID, Sent: a.sent, Accepted: a.q.Accepted, AskedAt: a.q.AskedAt.Time,
+		Orphan: a.orphan(), AgentID: a.q.AgentID, Message: a.q.Message, BootID: a.q.BootID, Sent: a.sent,
+		Accepted: a.q.Accepted, AskedAt: a.q.AskedAt.Time,
 	}
 }
 
@@ -182,7 +184,8 @@ func (a *asker) Replace(ctx context.Context, overtaken bool) error {
 	deadline := clock.At(m.Now().Add(m.AgentTimeout))
 	why := "The gateway restarted while " + lost.AgentID + " was answering, and the answer was lost. "
 	if overtaken {
-		deadline, why = lost.DeadlineAt, "The gateway was resuming interrupted work and rejected the question to "+lost.AgentID+". "
+		deadline, why = lost.DeadlineAt,
+			"The gateway was resuming interrupted work and rejected the question to "+lost.AgentID+". "
 	}
 	lost.State, lost.EndedAt = "lost", clock.Ptr(m.Now())
 	err := m.step(ctx, "lost "+lost.RunID, func(tx *db.Tx, _ *Standup) error {
@@ -194,7 +197,9 @@ func (a *asker) Replace(ctx context.Context, overtaken bool) error {
 	if err != nil {
 		return fmt.Errorf("ask %s again: %w", lost.AgentID, err)
 	}
-	a.q, err = m.createQuestion(ctx, question{AgentID: lost.AgentID, Purpose: lost.Purpose, Number: lost.Number + 1, Message: lost.Message, DeadlineAt: deadline})
+	a.q, err = m.createQuestion(ctx, question{
+		AgentID: lost.AgentID, Purpose: lost.Purpose, Number: lost.Number + 1, Message: lost.Message, DeadlineAt: deadline,
+	})
 	a.former = slices.Insert(a.former, 0, lost.RunID)
 	return err
 }

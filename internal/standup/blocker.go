@@ -298,7 +298,9 @@ func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocke
 			continue
 		}
 		why := endUnnamed
-		if !slices.ContainsFunc(b.row.Reports, func(r Report) bool { return r.Status == Answered && slices.Contains(l.Agents, r.AgentID) }) {
+		if !slices.ContainsFunc(b.row.Reports, func(r Report) bool {
+			return r.Status == Answered && slices.Contains(l.Agents, r.AgentID)
+		}) {
 			why = endLeft
 		}
 		l.end(why, b.now)

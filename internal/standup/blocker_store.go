@@ -17,8 +17,8 @@ const blockerColumns = `id, team, agents, text, task, board, first_seen, last_se
 func scanBlocker(row db.Row) (*trackedBlocker, error) {
 	var l trackedBlocker
 	var agents, days string
-	err := row.Scan(&l.ID, &l.Team, &agents, &l.Text, &l.Task, &l.Board, &l.FirstSeen, &l.LastSeen, &days, &l.Status, &l.Cause, &l.EscalatedOn,
-		&l.EndedAt, &l.EndedWhy, &l.EndedIn, &l.DecidedBy, &l.Decision, &l.StandupID, &l.CreatedAt)
+	err := row.Scan(&l.ID, &l.Team, &agents, &l.Text, &l.Task, &l.Board, &l.FirstSeen, &l.LastSeen, &days, &l.Status,
+		&l.Cause, &l.EscalatedOn, &l.EndedAt, &l.EndedWhy, &l.EndedIn, &l.DecidedBy, &l.Decision, &l.StandupID, &l.CreatedAt)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,9 @@ func scanBlocker(row db.Row) (*trackedBlocker, error) {
 // blockersFor returns the team's blockers that a standup's reports can mention. These are the open
 // blockers and those that ended after the standup asked its participants. Blockers that an earlier
 // attempt at the same standup ended are also included.
-func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*trackedBlocker, error) {
+func blockersFor(
+	ctx context.Context, q db.Queryer, team, standupID string, asked time.Time,
+) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open'
 		UNION ALL
@@ -45,19 +47,25 @@ func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, aske
 
 // openBlockers returns a team's open blockers.
 func openBlockers(ctx context.Context, q db.Queryer, team string) ([]*trackedBlocker, error) {
-	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open' ORDER BY first_seen, id`, team)
+	rows, err := q.Query(ctx,
+		`SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open' ORDER BY first_seen, id`, team)
 	return db.All(rows, err, scanBlocker)
 }
 
 // openBlockersWithTasks returns all teams' open blockers that name a task.
 func openBlockersWithTasks(ctx context.Context, q db.Queryer) ([]*trackedBlocker, error) {
-	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL ORDER BY team, first_seen, id`)
+	rows, err := q.Query(ctx,
+		`SELECT `+blockerColumns+
+			` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL ORDER BY team, first_seen, id`)
 	return db.All(rows, err, scanBlocker)
 }
 
 // openBlockersOf returns all teams' open blockers that name the task with the given number.
 func openBlockersOf(ctx context.Context, q db.Queryer, number *int64) ([]*trackedBlocker, error) {
-	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL AND task = ? ORDER BY team`, number)
+	rows, err := q.Query(ctx,
+		`SELECT `+blockerColumns+
+			` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL AND task = ? ORDER BY team`,
+		number)
 	return db.All(rows, err, scanBlocker)
 }
 
@@ -75,8 +83,9 @@ func saveBlockers(ctx context.Context, tx *db.Tx, blockers []*trackedBlocker, no
 					first_seen = excluded.first_seen, last_seen = excluded.last_seen, days = excluded.days, status = excluded.status,
 					cause = excluded.cause, escalated_on = excluded.escalated_on, ended_at = excluded.ended_at, ended_why = excluded.ended_why,
 					ended_in = excluded.ended_in, decided_by = excluded.decided_by, decision = excluded.decision, standup_id = excluded.standup_id, updated_at = excluded.updated_at`,
-				l.ID, l.Team, encode(l.Agents), l.Text, l.Task, l.Board, l.FirstSeen, l.LastSeen, encode(l.Days), l.Status, l.Cause, l.EscalatedOn,
-				l.EndedAt, l.EndedWhy, l.EndedIn, l.DecidedBy, l.Decision, l.StandupID, l.CreatedAt, clock.At(now))
+				l.ID, l.Team, encode(l.Agents), l.Text, l.Task, l.Board, l.FirstSeen, l.LastSeen, encode(l.Days), l.Status, l.Cause,
+				l.EscalatedOn, l.EndedAt, l.EndedWhy, l.EndedIn, l.DecidedBy, l.Decision, l.StandupID,
+				l.CreatedAt, clock.At(now))
 			if err != nil {
 				return err
 			}
@@ -177,7 +186,10 @@ func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
 		why, by, verdict *string
 		at               *clock.Time
 	}
-	rows, err := q.Query(ctx, `SELECT id, status, ended_why, ended_at, decided_by, decision FROM standup_blockers WHERE id IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`, ids...)
+	rows, err := q.Query(ctx,
+		`SELECT id, status, ended_why, ended_at, decided_by, decision FROM standup_blockers WHERE id IN (?`+
+			strings.Repeat(`, ?`, len(ids)-1)+`)`,
+		ids...)
 	ends, err := db.All(rows, err, func(row db.Row) (e end, err error) {
 		return e, row.Scan(&e.id, &e.status, &e.why, &e.at, &e.by, &e.verdict)
 	})

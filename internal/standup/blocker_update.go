@@ -13,7 +13,9 @@ import (
 )
 
 // loadTracker loads the blockers that the mentions in a standup's reports can match.
-func (s *Service) loadTracker(ctx context.Context, tx *db.Tx, row Standup, reports [][]mention) (*blockerTracker, error) {
+func (s *Service) loadTracker(
+	ctx context.Context, tx *db.Tx, row Standup, reports [][]mention,
+) (*blockerTracker, error) {
 	b := &blockerTracker{row: row, now: s.Now(), team: row.Team}
 	asked := b.now
 	for _, r := range row.Reports {
@@ -215,8 +217,8 @@ func reminder(open []string) string {
 		strings.Join(capLines(open, maxReportFacts/2), "\n") + "\n--- end of data ---\n"
 }
 
-// blockerLines formats the open blockers, with the numbers by which the facilitator cites them, and the recent escalations as lines for the question to
-// the facilitator.
+// blockerLines formats the open blockers, with the numbers by which the facilitator cites them, and the recent
+// escalations as lines for the question to the facilitator.
 func blockerLines(list []Blocker, known []effect, most int) []string {
 	var lines []string
 	if len(list) > 0 {

@@ -40,7 +40,8 @@ func (t taskState) disputes(says string) string {
 		return boardUnknown
 	case t.status == "":
 		return "" // probably a mistyped key
-	case says == answer.Done && t.status != "done" && t.status != "review": // a task that an agent finished stays in review until it is approved
+	case says == answer.Done && t.status != "done" && t.status != "review":
+		// a task that an agent finished stays in review until it is approved
 		return t.status
 	case says == answer.NotDone && t.status == "done", says == answer.Blocked && t.status == "done":
 		return t.status

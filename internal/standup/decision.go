@@ -65,7 +65,9 @@ func (s *Service) decisions(ctx context.Context, row Standup) ([]Decision, error
 	if err := s.addBlocked(ctx, row, since, list); err != nil {
 		return nil, fmt.Errorf("read blockers: %w", err)
 	}
-	list = slices.DeleteFunc(list, func(d Decision) bool { return len(d.Agents) > 0 && !slices.ContainsFunc(d.Agents, row.has) })
+	list = slices.DeleteFunc(list, func(d Decision) bool {
+		return len(d.Agents) > 0 && !slices.ContainsFunc(d.Agents, row.has)
+	})
 	slices.SortStableFunc(list, func(a, b Decision) int { return a.At.Compare(b.At.Time) })
 	return list, nil
 }

@@ -52,7 +52,8 @@ func digest(row Standup) string {
 	case row.CostUSD != nil:
 		lines = append(lines, "- Cost: $"+row.CostUSD.String())
 	case row.spent != nil:
-		lines = append(lines, fmt.Sprintf("- Cost: at least $%s; the cost of %s is unknown", row.spent, plural(row.unpricedRuns, "run")))
+		lines = append(lines,
+			fmt.Sprintf("- Cost: at least $%s; the cost of %s is unknown", row.spent, plural(row.unpricedRuns, "run")))
 	case asked:
 		lines = append(lines, "- Cost: unknown")
 	}
@@ -160,7 +161,8 @@ func escapeLine(s string) string {
 	return markup.Replace(plaintext.Line(s))
 }
 
-var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "#", `\#`, "|", `\|`, "~", `\~`, "!", `\!`, "&", `\&`)
+var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">",
+	`\>`, "#", `\#`, "|", `\|`, "~", `\~`, "!", `\!`, "&", `\&`)
 
 func spaced(s string) string { return strings.ReplaceAll(s, "_", " ") }
 

@@ -19,7 +19,8 @@ const maxWait = 10 * time.Minute
 
 // Mount registers the routes for standups, schedules and teams.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/standups", actor.Read, "List standups, latest day first by default", s.handleList, web.Fails(ErrTeam, page.ErrCursor),
+	web.Get(api, "/standups", actor.Read, "List standups, latest day first by default", s.handleList,
+		web.Fails(ErrTeam, page.ErrCursor),
 		web.Describe("Lists the standups of the executive team by default."))
 	web.Post(api, "/standups", actor.HoldStandups, "Open a standup", s.handleOpen,
 		web.Status(http.StatusCreated), web.Also(http.StatusOK), web.Once(), web.Fails(ErrTeam, ErrTeamArchived),
@@ -27,20 +28,24 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/standups/latest", actor.Read, "Get the latest standup", s.handleLatest, web.Fails(ErrNotFound, ErrTeam),
 		web.Describe("Returns the team's standup for today, or for the most recent day that has one. Standups opened for a future day are ignored."))
 	s.mountSchedule(api)
-	web.Get(api, "/standups/{id}", actor.Read, "Get a standup with its reports and transcript", s.handleGet, web.Fails(ErrNotFound))
+	web.Get(api, "/standups/{id}", actor.Read, "Get a standup with its reports and transcript",
+		s.handleGet, web.Fails(ErrNotFound))
 	web.Text(api, "/standups/{id}/transcript", actor.Read, "Stream the transcript as plain text", s.handleTranscript,
 		web.Waits(max(s.Deadline, maxDeadline)+time.Minute), web.Fails(ErrNotFound, ErrWaiting),
 		web.Describe("While the standup runs, the response stays open and adds each entry as it is written. Use `curl -N`."))
-	web.Delete(api, "/standups/{id}", actor.ManageStandups, "Delete a standup", s.handleDelete, web.Fails(ErrNotFound, ErrRunning, ErrStale))
+	web.Delete(api, "/standups/{id}", actor.ManageStandups, "Delete a standup", s.handleDelete,
+		web.Fails(ErrNotFound, ErrRunning, ErrStale))
 	web.Post(api, "/standups/{id}/run", actor.HoldStandups, "Run or retry a standup", s.handleRun,
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(maxWait+time.Minute),
 		web.Fails(ErrNotFound, ErrRunning, ErrCompleted, ErrWaiting),
 		web.Describe("Returns 202 while the standup runs. With `Prefer: wait=60` the request waits up to that many seconds (at most 600) and returns 200 if the standup has ended by then."))
-	web.Put(api, "/standups/{id}/reports/{agent_id}", actor.FileReports, "Submit a participant's report", s.handleSubmitReport,
+	web.Put(api, "/standups/{id}/reports/{agent_id}", actor.FileReports,
+		"Submit a participant's report", s.handleSubmitReport,
 		web.Fails(ErrNotFound, ErrParticipant, ErrNotOwnReport, ErrTooManySubmissions, ErrEnded),
 		web.Describe("Submit the report before or during the standup. Wardroom then does not ask the agent, or stops the agent's run if it has already asked. "+
 			"An agent can submit only its own report; the owner and admins can submit any participant's. Repeating the same report changes nothing."))
-	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel, web.Fails(ErrNotFound, ErrIdle))
+	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel,
+		web.Fails(ErrNotFound, ErrIdle))
 	s.mountTeams(api)
 }
 
@@ -67,8 +72,11 @@ func (s *Service) mountSchedule(api *web.API) {
 		link.ErrNotConfigured, link.ErrUnreachable, link.ErrTimeout, link.ErrUnauthorized,
 		link.ErrUnpaired, link.ErrUntrusted, link.ErrMissingScope, link.ErrBusy, link.ErrRefused,
 	)
-	web.Get(api, "/standups/schedule", actor.Read, "Get the schedule of a team's standups", s.handleSchedule, fails, web.Asks(1, s.Patience), web.Fails(ErrNoSchedule, ErrTeam),
-		web.Describe("Returns the team's job as it is in the runtime, or as Wardroom last read it if the runtime is unavailable."))
+	web.Get(api, "/standups/schedule", actor.Read, "Get the schedule of a team's standups", s.handleSchedule, fails,
+		web.Asks(1, s.Patience), web.Fails(ErrNoSchedule, ErrTeam),
+		web.Describe(
+			"Returns the team's job as it is in the runtime, or as Wardroom last read it if the runtime is unavailable.",
+		))
 	web.Post(api, "/standups/schedule", actor.ManageSchedules, "Schedule a team's standups", s.handleSetSchedule, fails,
 		web.Asks(2, s.Patience),
 		web.Fails(gateway.ErrNoJob, gateway.ErrJobChanged, ErrTeam, ErrTeamArchived),

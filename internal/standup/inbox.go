@@ -51,7 +51,8 @@ func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	}
 	detail := m.Failure.Detail + " (`" + m.Failure.Code + "`)\n\n" + m.remedy()
 	return s.raise(ctx, tx, inbox.NewItem{
-		Cause: m.failedCause(), Kind: inbox.StandupFailed, Severity: inbox.High, Title: title, Detail: detail, Subject: subject(m),
+		Cause: m.failedCause(), Kind: inbox.StandupFailed, Severity: inbox.High, Title: title,
+		Detail: detail, Subject: subject(m),
 	})
 }
 

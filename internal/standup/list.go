@@ -40,10 +40,13 @@ func (f Filter) where() list.Where {
 func (f Filter) list() list.List[Brief] {
 	byDay := list.Sort[Brief]{Columns: []string{`date`}, Position: func(b Brief) []any { return []any{b.Date} }}
 	if f.Team == "" {
-		byDay = list.Sort[Brief]{Columns: []string{`date`, `team`}, Position: func(b Brief) []any { return []any{b.Date, b.Team} }}
+		byDay = list.Sort[Brief]{
+			Columns: []string{`date`, `team`}, Position: func(b Brief) []any { return []any{b.Date, b.Team} },
+		}
 	}
 	return list.List[Brief]{
-		Table: `standups`, Columns: briefColumns, Scan: scanBrief, Usual: "-date", Sorts: map[string]list.Sort[Brief]{"date": byDay},
+		Table: `standups`, Columns: briefColumns, Scan: scanBrief, Usual: "-date",
+		Sorts: map[string]list.Sort[Brief]{"date": byDay},
 	}
 }
 
@@ -54,8 +57,8 @@ func scanBrief(row db.Row) (Brief, error) {
 	var b Brief
 	var roll string
 	var code, detail sql.NullString
-	err := row.Scan(&b.ID, &b.Team, &b.Date, &b.Timezone, &b.Title, &b.Status, &b.Phase, &b.Facilitator, &roll, &b.Summary, &code, &detail, &b.Attempt,
-		&b.CreatedAt, &b.StartedAt, &b.CompletedAt, &b.Version)
+	err := row.Scan(&b.ID, &b.Team, &b.Date, &b.Timezone, &b.Title, &b.Status, &b.Phase, &b.Facilitator, &roll, &b.Summary,
+		&code, &detail, &b.Attempt, &b.CreatedAt, &b.StartedAt, &b.CompletedAt, &b.Version)
 	if code.Valid {
 		b.Failure = &Failure{Code: code.String, Detail: detail.String}
 	}

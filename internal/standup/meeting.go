@@ -60,7 +60,10 @@ func (s *Service) runJob(ctx context.Context, h *job.Held) error {
 	}
 	err = m.run(inner)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(inner), errDeadline) {
-		err = &Failure{DeadlinePassed, fmt.Sprintf("It did not finish within its deadline of %s. %s", formatDuration(m.Deadline), retryHint)}
+		err = &Failure{
+			DeadlinePassed,
+			fmt.Sprintf("It did not finish within its deadline of %s. %s", formatDuration(m.Deadline), retryHint),
+		}
 	}
 	failure, ok := errors.AsType[*Failure](err)
 	if !ok {
@@ -188,14 +191,20 @@ func rollCall(expected, here, missing []string) string {
 // missing. Otherwise it returns nil.
 func (m *meeting) quorum(row Standup, members []account.AgentUser) *Failure {
 	if !has(members, row.Facilitator) {
-		return &Failure{NoActiveAgents, fmt.Sprintf("The facilitator %q has no active agent account. Create one with role agent and agent_id %s.", row.Facilitator, row.Facilitator)}
+		return &Failure{
+			NoActiveAgents,
+			fmt.Sprintf("The facilitator %q has no active agent account. Create one with role agent and agent_id %s.",
+				row.Facilitator, row.Facilitator),
+		}
 	}
 	for _, r := range row.Reports {
 		if has(members, r.AgentID) || r.Status == Answered {
 			return nil
 		}
 	}
-	return &Failure{NoActiveAgents, "No participant has an active agent account. Create one for each, with role agent and its agent_id."}
+	return &Failure{
+		NoActiveAgents, "No participant has an active agent account. Create one for each, with role agent and its agent_id.",
+	}
 }
 
 func has(members []account.AgentUser, agentID string) bool {
@@ -205,7 +214,9 @@ func has(members []account.AgentUser, agentID string) bool {
 // checkGateway fails unless a gateway is configured and connected.
 func (m *meeting) checkGateway(ctx context.Context) error {
 	if m.Runtime.Status().State == link.NotConfigured {
-		return &Failure{GatewayNotConfigured, "No gateway is configured. Connect one in the dashboard under Settings → Gateway."}
+		return &Failure{
+			GatewayNotConfigured, "No gateway is configured. Connect one in the dashboard under Settings → Gateway.",
+		}
 	}
 	patience, err := m.gatewayTimeout(ctx)
 	if err != nil {
@@ -237,7 +248,9 @@ func (m *meeting) collect(ctx context.Context) error {
 		if r.Status == Asked {
 			since = r.AskedAt // its answer may already be stored, even from before a retry
 		}
-		q, err := m.ask(ctx, r.AgentID, "report", since, func() string { return reportPrompt(row, r) + reminder(open[r.AgentID]) })
+		q, err := m.ask(ctx, r.AgentID, "report", since, func() string {
+			return reportPrompt(row, r) + reminder(open[r.AgentID])
+		})
 		if errors.Is(err, errSubmitted) {
 			continue
 		}
@@ -277,7 +290,8 @@ func (m *meeting) storeAnswer(ctx context.Context, i int, q question) error {
 		case "timed_out":
 			text := timeoutText
 			r.Status, r.Text, kind = TimedOut, &text, "timeout"
-			line = timeoutText + " No answer within " + formatDuration(m.AgentTimeout) + ". The standup continues without this report."
+			line = timeoutText + " No answer within " + formatDuration(m.AgentTimeout) +
+				". The standup continues without this report."
 		default:
 			r.Status, line, kind = Failed, noReport+sentence(*q.Text), "failure"
 		}
@@ -323,11 +337,9 @@ func (r *Report) checkClaims(ctx context.Context, q db.Queryer, standupID string
 	return err
 }
 
-// review asks the facilitator to review the reports. If the answer is not in the requested
-// form, review asks once more. If the second answer is not in that form either, its text
-// becomes the summary.
-func (m *meeting) review(ctx context.Context) (answer.Review, error) {
-	err := m.step(ctx, "review", func(tx *db.Tx, row *Standup) error {
+// beginReview stores which blockers the reports name, and that the review begins.
+func (m *meeting) beginReview(ctx context.Context) error {
+	return m.step(ctx, "review", func(tx *db.Tx, row *Standup) error {
 		if err := m.dropOutdatedReviews(ctx, tx, *row); err != nil {
 			return err
 		}
@@ -341,7 +353,13 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 		}
 		return m.resolveEnded(ctx, tx, *row, ended)
 	})
-	if err != nil {
+}
+
+// review asks the facilitator to review the reports. If the answer is not in the requested
+// form, review asks once more. If the second answer is not in that form either, its text
+// becomes the summary.
+func (m *meeting) review(ctx context.Context) (answer.Review, error) {
+	if err := m.beginReview(ctx); err != nil {
 		return answer.Review{}, err
 	}
 	row, err := m.Get(ctx, m.id)
@@ -358,7 +376,9 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 	}
 	var said string
 	for _, purpose := range []string{"review", "repeat"} {
-		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string { return reviewPrompt(row, known, items, purpose == "repeat") })
+		q, err := m.ask(ctx, row.Facilitator, purpose, row.StartedAt, func() string {
+			return reviewPrompt(row, known, items, purpose == "repeat")
+		})
 		if err != nil {
 			return answer.Review{}, err
 		}
@@ -368,9 +388,17 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 		switch q.State {
 		case "answered":
 		case "timed_out":
-			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks only for the review.", row.Facilitator, formatDuration(m.AgentTimeout))}
+			return answer.Review{}, &Failure{
+				FacilitatorTimedOut,
+				fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks only for the review.", row.Facilitator,
+					formatDuration(m.AgentTimeout)),
+			}
 		default:
-			return answer.Review{}, &Failure{FacilitatorTimedOut, fmt.Sprintf("%s could not review the reports: %s The reports are kept; a retry asks only for the review.", row.Facilitator, sentence(*q.Text))}
+			return answer.Review{}, &Failure{
+				FacilitatorTimedOut,
+				fmt.Sprintf("%s could not review the reports: %s The reports are kept; a retry asks only for the review.",
+					row.Facilitator, sentence(*q.Text)),
+			}
 		}
 		if r, ok := answer.ParseReview(*q.Text); ok {
 			return r, nil

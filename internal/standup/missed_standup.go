@@ -131,8 +131,8 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamRecord, j schedule.J
 	return nil
 }
 
-// unchecked returns the slots of the team's job whose standups should have started by now and that have not been checked
-// yet, but only the first slot of each day. Slots before the job got its present schedule do not count.
+// unchecked returns the slots of the team's job whose standups should have started by now and that have not been
+// checked yet, but only the first slot of each day. Slots before the job got its present schedule do not count.
 func (s *Service) unchecked(ctx context.Context, q db.Queryer, of teamRecord, j schedule.Job) ([]missedSlot, error) {
 	until, from, last := s.Now().Add(-s.StartGrace), of.CheckedTo.Time, of.CheckedDay
 	if from.After(s.Now().Add(clock.Skew)) { // by a clock that was wrong

@@ -19,10 +19,12 @@ import (
 
 // Errors returned by SubmitReport.
 var (
-	ErrParticipant        = fault.New(fault.NotFound, "not_a_participant", "The agent is not a participant in this standup.")
+	ErrParticipant = fault.New(fault.NotFound, "not_a_participant",
+		"The agent is not a participant in this standup.")
 	ErrNotOwnReport       = fault.New(fault.Forbidden, "not_your_report", "An agent can submit only its own report.")
-	ErrTooManySubmissions = fault.New(fault.Conflict, "too_many_submissions", "The agent has submitted its report too many times.")
-	ErrEnded              = fault.New(fault.Conflict, "standup_ended", "The standup has ended.")
+	ErrTooManySubmissions = fault.New(fault.Conflict, "too_many_submissions",
+		"The agent has submitted its report too many times.")
+	ErrEnded = fault.New(fault.Conflict, "standup_ended", "The standup has ended.")
 )
 
 // errSubmitted means that a report was submitted while Wardroom was asking the agent for
@@ -43,7 +45,8 @@ type Submission struct {
 func (f Submission) read() (text string, parts answer.Parsed, _ error) {
 	var bad fault.Fields
 	text = strings.TrimSpace(answer.Clean(f.Text, maxAnswer))
-	yesterday, today, blockers := answer.Clean(f.Yesterday, maxAnswer), answer.Clean(f.Today, maxAnswer), answer.Clean(f.Blockers, maxAnswer)
+	yesterday, today, blockers := answer.Clean(f.Yesterday, maxAnswer), answer.Clean(f.Today, maxAnswer),
+		answer.Clean(f.Blockers, maxAnswer)
 	inParts := strings.TrimSpace(yesterday+today+blockers) != ""
 	switch {
 	case text == "" && !inParts:
@@ -86,7 +89,8 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Submis
 		if err != nil {
 			return err
 		}
-		submitted, err = s.submitReport(ctx, tx, row, Report{AgentID: agentID, Evidence: evidence, SubmittedBy: &by.Name}, text, parts)
+		submitted, err = s.submitReport(ctx, tx, row, Report{AgentID: agentID, Evidence: evidence, SubmittedBy: &by.Name},
+			text, parts)
 		return err
 	})
 	if err != nil {
@@ -130,7 +134,9 @@ func (s Standup) acceptsReport(agentID string) error {
 }
 
 // submitReport stores a submitted report and drops the open question that asks for it.
-func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from Report, text string, parts answer.Parsed) (Report, error) {
+func (s *Service) submitReport(
+	ctx context.Context, tx *db.Tx, row Standup, from Report, text string, parts answer.Parsed,
+) (Report, error) {
 	if err := row.acceptsReport(from.AgentID); err != nil {
 		return Report{}, err
 	}
@@ -153,7 +159,9 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 	if err := putReport(ctx, tx, row.ID, i, r); err != nil {
 		return Report{}, err
 	}
-	err := s.dropQuestions(ctx, tx, row.ID, func(q question) bool { return q.AgentID == r.AgentID && q.Purpose == "report" })
+	err := s.dropQuestions(ctx, tx, row.ID, func(q question) bool {
+		return q.AgentID == r.AgentID && q.Purpose == "report"
+	})
 	if err != nil {
 		return Report{}, err
 	}
@@ -163,7 +171,9 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 	if err := s.recordSubmission(ctx, tx, row, r); err != nil {
 		return Report{}, err
 	}
-	return r, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "submitted": true})
+	return r, record(ctx, tx, now, "standup.reported", row, map[string]any{
+		"agent_id": r.AgentID, "status": r.Status, "submitted": true,
+	})
 }
 
 // maxAnswers is the maximum number of answers that a standup accepts from an agent. There

@@ -165,7 +165,9 @@ func (c *closing) cited(said string, task *string) *trackedBlocker {
 	if id == "" && task != nil {
 		return c.tracker.find(mention{task: taskNumber(*task)})
 	}
-	i := slices.IndexFunc(c.tracker.blockers, func(l *trackedBlocker) bool { return l.ID == id || id == "" && l.words == fold(said) })
+	i := slices.IndexFunc(c.tracker.blockers, func(l *trackedBlocker) bool {
+		return l.ID == id || id == "" && l.words == fold(said)
+	})
 	if i < 0 {
 		return nil
 	}
@@ -207,7 +209,10 @@ func (c *closing) applyResolutions(ctx context.Context, resolutions []answer.Res
 			r.Blocker, r.Task = l.Text, cmp.Or(taskKey(l.Task), r.Task)
 		}
 		if i < 0 {
-			b := Blocker{Status: BlockerEnded, Text: r.Blocker, AgentID: c.row.Facilitator, NamedBy: []string{}, Task: r.Task, FirstSeen: c.row.Date, Days: []string{}}
+			b := Blocker{
+				Status: BlockerEnded, Text: r.Blocker, AgentID: c.row.Facilitator, NamedBy: []string{}, Task: r.Task,
+				FirstSeen: c.row.Date, Days: []string{},
+			}
 			if b.Text == "" && r.Task != nil {
 				b.Text = *r.Task
 			}
@@ -290,7 +295,9 @@ func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) erro
 		if err != nil {
 			return err
 		}
-		m := inbox.NewItem{Cause: cause, Kind: inbox.Escalation, Severity: inbox.High, Title: w.Title, Detail: w.Detail, Subject: about}
+		m := inbox.NewItem{
+			Cause: cause, Kind: inbox.Escalation, Severity: inbox.High, Title: w.Title, Detail: w.Detail, Subject: about,
+		}
 		items = append(items, m)
 	}
 	for _, m := range items {
@@ -380,7 +387,10 @@ func (c *closing) escalateOldBlockers(ctx context.Context) error {
 		if l.Status != BlockerOpen || age < escalationAge || l.LastSeen > c.row.Date {
 			continue
 		}
-		m := inbox.NewItem{Cause: l.cause(), Kind: inbox.OldBlocker, Severity: inbox.Medium, Title: l.Agents[0] + " is blocked" + c.row.teamSuffix(" in team ") + ": " + l.Text}
+		m := inbox.NewItem{
+			Cause: l.cause(), Kind: inbox.OldBlocker, Severity: inbox.Medium,
+			Title: l.Agents[0] + " is blocked" + c.row.teamSuffix(" in team ") + ": " + l.Text,
+		}
 		if age >= highSeverityAge {
 			m.Severity = inbox.High
 		}
@@ -406,7 +416,8 @@ func (c *closing) escalateOldBlockers(ctx context.Context) error {
 			return err
 		}
 		m.Subject = about
-		m.Detail = fmt.Sprintf("It has blocked %s for %s, since %s:\n\n%s", strings.Join(l.Agents, ", "), days(age), l.FirstSeen, quoted(l.Text))
+		m.Detail = fmt.Sprintf("It has blocked %s for %s, since %s:\n\n%s", strings.Join(l.Agents, ", "), days(age),
+			l.FirstSeen, quoted(l.Text))
 		if err := c.raise(ctx, c.tx, m); err != nil {
 			return err
 		}

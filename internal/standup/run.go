@@ -23,7 +23,9 @@ func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, erro
 		}
 		switch {
 		case started.Status == Running && started.Phase != Opened:
-			return ErrRunning.With("Read the standup to see its progress, or send the header Prefer: wait=60 to wait until the standup ends.").Fact("standup", brief(started))
+			return ErrRunning.With(
+				"Read the standup to see its progress, or send the header Prefer: wait=60 to wait until the standup ends.",
+			).Fact("standup", brief(started))
 		case started.Status == Completed && !again:
 			return ErrCompleted.With(`To run it again from the start, send {"again": true}.`).Fact("standup", started)
 		}

@@ -121,7 +121,8 @@ func (s *Service) desiredJob(t Team, p Plan, was jobRecord, now *gateway.Job) (d
 	a.url = cmp.Or(given, s.URL.Public, was.ServiceURL, s.URL.Own())
 	switch address, ok := serviceAddress(a.url); {
 	case a.url == "":
-		bad.Add("/service_url", "The gateway is not on this machine. Specify the URL that its agents use to reach Wardroom, or set PUBLIC_URL.")
+		bad.Add("/service_url",
+			"The gateway is not on this machine. Specify the URL that its agents use to reach Wardroom, or set PUBLIC_URL.")
 	case !ok:
 		bad.Add("/service_url", "Use an http or https URL without a user name or query, such as https://ops.example.com.")
 	default:
@@ -146,7 +147,8 @@ const addressChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 func serviceAddress(text string) (string, bool) {
 	text = strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(text), "/"), "/api/v1")
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || strings.Trim(text, addressChars) != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" ||
+		strings.Trim(text, addressChars) != "" {
 		return "", false
 	}
 	if port := u.Port(); port != "" {
@@ -203,7 +205,9 @@ func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) 
 		return is != should
 	}
 	wanted := gateway.JobSchedule{Kind: "cron", Expr: a.expr, Zone: a.zone}
-	if differs("schedule", gateway.JobSchedule{Kind: j.Schedule.Kind, Expr: j.Schedule.Expr, Zone: j.Schedule.Zone}, wanted) {
+	if differs(
+		"schedule", gateway.JobSchedule{Kind: j.Schedule.Kind, Expr: j.Schedule.Expr, Zone: j.Schedule.Zone}, wanted,
+	) {
 		c.Schedule = &wanted
 	}
 	if differs("enabled", j.Enabled, a.enabled) {
@@ -252,9 +256,9 @@ func (t Team) started(j gateway.Job, id string) bool {
 // view builds the API response that describes a team's job.
 func (s *Service) view(t Team, j schedule.Job, live bool, address string) Schedule {
 	out := Schedule{
-		Team: t.Key, Job: j.Job, Live: live, SeenAt: j.AsOf, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,
-		Watched: j.Watched, Unwatched: j.Unwatched, GraceSeconds: int64(s.StartGrace / time.Second), Fallback: s.Fallback,
-		Others: []string{}, Warnings: []string{},
+		Team: t.Key, Job: j.Job, Live: live, SeenAt: j.AsOf, NextRuns: []clock.Time{}, ServiceURL: address,
+		Variable: KeyVariable, Watched: j.Watched, Unwatched: j.Unwatched, GraceSeconds: int64(s.StartGrace / time.Second),
+		Fallback: s.Fallback, Others: []string{}, Warnings: []string{},
 	}
 	for _, next := range j.NextRuns[:min(maxNextRuns, len(j.NextRuns))] {
 		out.NextRuns = append(out.NextRuns, next.At)

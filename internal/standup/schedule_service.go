@@ -50,7 +50,9 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 		return Schedule{}, err
 	}
 	if t.ArchivedAt != nil && (a.enabled || now == nil) {
-		return Schedule{}, ErrTeamArchived.With(`Restore the team first, or disable its job with {"team": %q, "enabled": false}.`, t.Key)
+		return Schedule{}, ErrTeamArchived.With(
+			`Restore the team first, or disable its job with {"team": %q, "enabled": false}.`, t.Key,
+		)
 	}
 	j, changed, err := s.send(ctx, t, p, a, now)
 	if err != nil {
@@ -108,7 +110,9 @@ func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, fact
 		kind = "schedule.made"
 	}
 	a := is.desiredJob
-	maps.Copy(facts, map[string]any{"expr": a.expr, "timezone": a.zone, "enabled": a.enabled, "service_url": a.url, "changed": is.changed})
+	maps.Copy(facts, map[string]any{
+		"expr": a.expr, "timezone": a.zone, "enabled": a.enabled, "service_url": a.url, "changed": is.changed,
+	})
 	now := s.Now()
 	if err := event.Record(ctx, tx, now, event.Activity, kind, is.team.scheduleSubject(), facts); err != nil {
 		return err
@@ -128,7 +132,8 @@ func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error 
 		return s.recordSetting(ctx, tx, is, map[string]any{"confirmed": false})
 	})
 	if f := fault.Of(err); f != nil {
-		err = f.With("%s", strings.TrimSpace(f.Detail+" The change may have been applied anyway; it is safe to repeat the request."))
+		err = f.With("%s",
+			strings.TrimSpace(f.Detail+" The change may have been applied anyway; it is safe to repeat the request."))
 	}
 	return errors.Join(err, noted)
 }
@@ -147,10 +152,14 @@ func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was job
 
 // send creates the team's job in the runtime, or changes it if found is not nil. It returns the job
 // and the names of the changed fields.
-func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found *gateway.Job) (gateway.Job, []string, error) {
+func (s *Service) send(
+	ctx context.Context, t Team, p Plan, a desiredJob, found *gateway.Job,
+) (gateway.Job, []string, error) {
 	if found == nil {
 		if or(p.Revision, "") != "" {
-			return gateway.Job{}, nil, gateway.ErrJobChanged.With("The job was removed. Omit the revision to create the job again.")
+			return gateway.Job{}, nil, gateway.ErrJobChanged.With(
+				"The job was removed. Omit the revision to create the job again.",
+			)
 		}
 		j, err := s.Timetable.AddJob(ctx, gateway.NewJob{
 			Key: t.jobDeclaration(), Name: t.jobName(), Description: "Starts the daily standup of the team " + t.Key + ".",
@@ -160,7 +169,9 @@ func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found 
 		return j, []string{"job"}, err
 	}
 	if r := or(p.Revision, found.Revision); r != found.Revision {
-		return gateway.Job{}, nil, gateway.ErrJobChanged.With("Read the schedule again and retry the change.").Fact("current_revision", found.Revision)
+		return gateway.Job{}, nil, gateway.ErrJobChanged.With("Read the schedule again and retry the change.").Fact(
+			"current_revision", found.Revision,
+		)
 	}
 	change, names := a.change(*found)
 	if len(names) == 0 {
@@ -199,7 +210,10 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	}
 	found, _ := t.pick(stored, was.JobID)
 	if found == nil {
-		return Schedule{}, ErrNoSchedule.With("The runtime is unavailable. When Wardroom last read the runtime's jobs, at %s, there was no such job.", seen.Format(time.RFC3339))
+		return Schedule{}, ErrNoSchedule.With(
+			"The runtime is unavailable. When Wardroom last read the runtime's jobs, at %s, there was no such job.",
+			seen.Format(time.RFC3339),
+		)
 	}
 	return s.withWarnings(ctx, t, s.view(t, *found, false, was.urlOf(found.ID)))
 }
@@ -221,16 +235,21 @@ func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Sched
 	}
 	agent := out.Job.AgentID
 	if !slices.ContainsFunc(members, func(m account.AgentUser) bool { return m.AgentID == agent }) {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s has no active account, so its requests are refused. Create an account and an API key for it.", agent))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("%s has no active account, so its requests are refused. Create an account and an API key for it.",
+				agent))
 	}
 	if agent != t.Facilitator {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("The job runs as %s, but %s is now the facilitator. Call POST /standups/schedule again to reassign it.", agent, t.Facilitator))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("The job runs as %s, but %s is now the facilitator. Call POST /standups/schedule again to reassign it.",
+				agent, t.Facilitator))
 	}
 	if t.ArchivedAt != nil && out.Job.Enabled {
 		out.Warnings = append(out.Warnings, "The team is archived, but its job still starts standups. Disable the job.")
 	}
 	if exposesKey(out.ServiceURL) {
-		out.Warnings = append(out.Warnings, "The URL uses plain http to another machine, which exposes the API key on the network. Use https.")
+		out.Warnings = append(out.Warnings,
+			"The URL uses plain http to another machine, which exposes the API key on the network. Use https.")
 	}
 	return out, nil
 }

@@ -111,7 +111,9 @@ func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, 
 	}
 	var o opened
 	err = s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		o, err = once.Do(ctx, tx, now, findOpening, opened.key, func() (opened, error) { return s.openIn(ctx, tx, n, now, members) })
+		o, err = once.Do(ctx, tx, now, findOpening, opened.key, func() (opened, error) {
+			return s.openIn(ctx, tx, n, now, members)
+		})
 		return err
 	})
 	if err != nil {
@@ -228,7 +230,8 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 			return err
 		}
 		if version != nil && *version != m.Version {
-			return ErrStale.With("The standup is now at version %d. Read it again and retry the request.", m.Version).Fact("current_version", m.Version)
+			return ErrStale.With("The standup is now at version %d. Read it again and retry the request.",
+				m.Version).Fact("current_version", m.Version)
 		}
 		if m.Status == Running && m.Phase != Opened {
 			return ErrRunning.With("Cancel the standup first.").Fact("standup", brief(m))
@@ -246,7 +249,8 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 			return err
 		}
 		// Also record an audit event, because activity events are purged earlier.
-		return event.Record(ctx, tx, s.Now(), event.Audit, "standup.deleted", subject(m), map[string]any{"date": m.Date, "status": m.Status})
+		return event.Record(ctx, tx, s.Now(), event.Audit, "standup.deleted", subject(m),
+			map[string]any{"date": m.Date, "status": m.Status})
 	})
 }
 
@@ -320,7 +324,9 @@ func brief(m Standup) map[string]any {
 	for i, r := range m.Reports {
 		reports[i] = BriefReport{r.AgentID, r.Name, r.Status}
 	}
-	return map[string]any{"id": m.ID, "status": m.Status, "phase": m.Phase, "attempt": m.Attempt, "started_at": m.StartedAt, "reports": reports}
+	return map[string]any{
+		"id": m.ID, "status": m.Status, "phase": m.Phase, "attempt": m.Attempt, "started_at": m.StartedAt, "reports": reports,
+	}
 }
 
 func record(ctx context.Context, tx *db.Tx, at time.Time, kind string, m Standup, data map[string]any) error {

@@ -22,16 +22,17 @@ func scan(row db.Row) (Standup, error) {
 	var blockers, decisions, items, escalations string
 	var code, detail sql.NullString
 	var agentTimeout, deadline sql.NullInt64
-	err := row.Scan(&s.ID, &s.Team, &s.Date, &s.Timezone, &s.Title, &s.Status, &s.Phase, &s.Facilitator, &s.Attempt, &s.Trigger,
-		&blockers, &decisions, &items, &escalations, &s.Summary, &s.Digest, &code, &detail,
-		&agentTimeout, &deadline, &s.DeadlineAt, &s.CreatedAt, &s.StartedAt, &s.CompletedAt, &s.UpdatedAt, &s.Version)
+	err := row.Scan(&s.ID, &s.Team, &s.Date, &s.Timezone, &s.Title, &s.Status, &s.Phase, &s.Facilitator, &s.Attempt,
+		&s.Trigger, &blockers, &decisions, &items, &escalations, &s.Summary, &s.Digest, &code, &detail, &agentTimeout,
+		&deadline, &s.DeadlineAt, &s.CreatedAt, &s.StartedAt, &s.CompletedAt, &s.UpdatedAt, &s.Version)
 	if err != nil {
 		return Standup{}, err
 	}
 	if code.Valid {
 		s.Failure = &Failure{Code: code.String, Detail: detail.String}
 	}
-	s.agentTimeout, s.deadline = time.Duration(agentTimeout.Int64)*time.Millisecond, time.Duration(deadline.Int64)*time.Millisecond
+	s.agentTimeout, s.deadline = time.Duration(agentTimeout.Int64)*time.Millisecond,
+		time.Duration(deadline.Int64)*time.Millisecond
 	if err := json.Unmarshal([]byte(blockers), &s.Blockers); err != nil {
 		return Standup{}, err
 	}
@@ -52,8 +53,9 @@ func (s Standup) values() []any {
 	}
 	return []any{
 		s.Team, s.Date, s.Timezone, s.Title, s.Status, s.Phase, s.Facilitator, s.Attempt, s.Trigger,
-		encode(s.Blockers), encode(s.Decisions), encode(s.ActionItems), encode(s.Escalations), s.Summary, s.Digest, code, detail,
-		limitMillis(s.agentTimeout), limitMillis(s.deadline), s.DeadlineAt, s.CreatedAt, s.StartedAt, s.CompletedAt, s.UpdatedAt, s.Version,
+		encode(s.Blockers), encode(s.Decisions), encode(s.ActionItems), encode(s.Escalations), s.Summary, s.Digest, code,
+		detail, limitMillis(s.agentTimeout), limitMillis(s.deadline), s.DeadlineAt, s.CreatedAt, s.StartedAt, s.CompletedAt,
+		s.UpdatedAt, s.Version,
 	}
 }
 
@@ -156,7 +158,8 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	if err = s.refreshBlockers(ctx, q); err != nil {
 		return fmt.Errorf("blockers: %w", err)
 	}
-	rows, err := q.Query(ctx, `SELECT seq, at, kind, from_id, to_id, text FROM standup_transcript WHERE standup_id = ? ORDER BY seq`, s.ID)
+	rows, err := q.Query(ctx,
+		`SELECT seq, at, kind, from_id, to_id, text FROM standup_transcript WHERE standup_id = ? ORDER BY seq`, s.ID)
 	s.Transcript, err = db.All(rows, err, func(row db.Row) (l Line, err error) {
 		return l, row.Scan(&l.Seq, &l.At, &l.Kind, &l.From, &l.To, &l.Text)
 	})
@@ -231,7 +234,8 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 			evidence = excluded.evidence, claims = excluded.claims, omitted = excluded.omitted, asked_at = excluded.asked_at,
 			answered_at = excluded.answered_at, submitted_at = excluded.submitted_at, submitted_by = excluded.submitted_by, cost_nano = excluded.cost_nano`,
 		standupID, place, r.AgentID, r.Name, r.Status, r.Yesterday, r.Today, r.Blockers, r.Text, r.Other,
-		string(evidence), encode(r.Claims), encode(r.Omitted), r.AskedAt, r.AnsweredAt, r.SubmittedAt, r.SubmittedBy, (*int64)(r.CostUSD))
+		string(evidence), encode(r.Claims), encode(r.Omitted), r.AskedAt, r.AnsweredAt, r.SubmittedAt,
+		r.SubmittedBy, (*int64)(r.CostUSD))
 	if err != nil {
 		return err
 	}
@@ -249,11 +253,13 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 // appendLine appends an entry to the transcript.
 func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, from, to, text string) error {
 	var last int
-	err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM standup_transcript WHERE standup_id = ?`, standupID).Scan(&last)
+	err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM standup_transcript WHERE standup_id = ?`,
+		standupID).Scan(&last)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO standup_transcript (standup_id, seq, at, kind, from_id, to_id, text) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	_, err = tx.Exec(ctx,
+		`INSERT INTO standup_transcript (standup_id, seq, at, kind, from_id, to_id, text) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		standupID, last+1, clock.At(at), kind, from, to, text)
 	return err
 }
@@ -281,14 +287,15 @@ const questionColumns = `run_id, agent_id, number, purpose, session_key, boot_id
 	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, other_tokens`
 
 func questions(ctx context.Context, q db.Queryer, standupID string) ([]question, error) {
-	rows, err := q.Query(ctx, `SELECT `+questionColumns+` FROM standup_questions WHERE standup_id = ? ORDER BY asked_at, run_id`, standupID)
+	rows, err := q.Query(ctx,
+		`SELECT `+questionColumns+` FROM standup_questions WHERE standup_id = ? ORDER BY asked_at, run_id`, standupID)
 	return db.All(rows, err, scanQuestion)
 }
 
 func scanQuestion(row db.Row) (q question, err error) {
 	var in, out, read, write, other sql.NullInt64
-	err = row.Scan(&q.RunID, &q.AgentID, &q.Number, &q.Purpose, &q.SessionKey, &q.BootID, &q.Message, &q.State, &q.Accepted,
-		&q.Text, &q.CostNano, &q.DeadlineAt, &q.AskedAt, &q.EndedAt, &in, &out, &read, &write, &other)
+	err = row.Scan(&q.RunID, &q.AgentID, &q.Number, &q.Purpose, &q.SessionKey, &q.BootID, &q.Message, &q.State,
+		&q.Accepted, &q.Text, &q.CostNano, &q.DeadlineAt, &q.AskedAt, &q.EndedAt, &in, &out, &read, &write, &other)
 	if in.Valid {
 		q.Tokens = &Tokens{in.Int64, out.Int64, read.Int64, write.Int64, other.Int64}
 	}

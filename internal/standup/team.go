@@ -106,7 +106,8 @@ func (s *Service) makeTeam(n NewTeam, id string, now time.Time) (Team, error) {
 	t := Team{ID: id, Key: n.Key, CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1}
 	var bad fault.Fields
 	if !teamKey.MatchString(n.Key) || len(n.Key) < 2 || len(n.Key) > 30 || n.Key == allTeams {
-		bad.Add("/key", "Use 2 to 30 lowercase letters, digits, and single hyphens, starting with a letter. The key \"all\" is reserved.")
+		bad.Add("/key",
+			"Use 2 to 30 lowercase letters, digits, and single hyphens, starting with a letter. The key \"all\" is reserved.")
 	}
 	given := func(text string) patch.Field[string] {
 		return patch.Field[string]{Given: text != "", Value: &text}
@@ -171,14 +172,16 @@ func checkFacilitator(t Team, bad *fault.Fields) {
 	case v == nil && t.Key != Executive:
 		bad.Add("/facilitator", "Specify an agent. Only the executive team can use the facilitator from the settings.")
 	case v != nil && !agentID.MatchString(*v):
-		bad.Add("/facilitator", "Use an agent_id: 1 to 64 characters from a-z, 0-9, _, and -, starting with a letter or digit.")
+		bad.Add("/facilitator",
+			"Use an agent_id: 1 to 64 characters from a-z, 0-9, _, and -, starting with a letter or digit.")
 	}
 }
 
 func checkParticipants(t Team, bad *fault.Fields) {
 	if t.own.participants == nil {
 		if t.Key != Executive {
-			bad.Add("/participants", "Specify the participants. Only the executive team can use the participants from the settings.")
+			bad.Add("/participants",
+				"Specify the participants. Only the executive team can use the participants from the settings.")
 		}
 		return
 	}
@@ -189,7 +192,8 @@ func checkParticipants(t Team, bad *fault.Fields) {
 	for i, id := range first(ids, maxParticipants) {
 		switch {
 		case !agentID.MatchString(id):
-			bad.Add(fmt.Sprintf("/participants/%d", i), "Use an agent_id: 1 to 64 characters from a-z, 0-9, _, and -, starting with a letter or digit.")
+			bad.Add(fmt.Sprintf("/participants/%d", i),
+				"Use an agent_id: 1 to 64 characters from a-z, 0-9, _, and -, starting with a letter or digit.")
 		case slices.Contains(ids[:i], id):
 			bad.Add(fmt.Sprintf("/participants/%d", i), "This agent is listed twice. Remove one entry.")
 		}
@@ -203,7 +207,8 @@ func readLimit(where string, text *string, most time.Duration, bad *fault.Fields
 	}
 	d, err := clock.ParseDuration(*text)
 	if err != nil || d < minLimit || d > most {
-		bad.Add(where, "Use a duration such as 90s, 2m or 1h, or a number of seconds, from %s to %s.", clock.FormatDuration(minLimit), clock.FormatDuration(most))
+		bad.Add(where, "Use a duration such as 90s, 2m or 1h, or a number of seconds, from %s to %s.",
+			clock.FormatDuration(minLimit), clock.FormatDuration(most))
 	}
 	span := clock.Span(d)
 	return &span
@@ -219,7 +224,9 @@ func (s *Service) checkCombination(t Team, c TeamChange, bad *fault.Fields) {
 	}
 	t = s.effective(t)
 	if (c.AgentTimeout.Given || c.Deadline.Given) && t.Deadline < t.AgentTimeout {
-		bad.Add("/deadline", "The deadline (%s) is shorter than agent_timeout (%s). Use a longer deadline or a shorter agent_timeout.", t.Deadline, t.AgentTimeout)
+		bad.Add("/deadline",
+			"The deadline (%s) is shorter than agent_timeout (%s). Use a longer deadline or a shorter agent_timeout.",
+			t.Deadline, t.AgentTimeout)
 	}
 }
 
@@ -227,7 +234,9 @@ func (s *Service) checkCombination(t Team, c TeamChange, bad *fault.Fields) {
 func (s *Service) effective(t Team) Team {
 	t.Facilitator = or(t.own.facilitator, s.Facilitator)
 	// The facilitator is not asked, even if the settings now list it as a participant.
-	t.Participants = slices.DeleteFunc(slices.Clone(or(t.own.participants, s.Participants)), func(id string) bool { return id == t.Facilitator })
+	t.Participants = slices.DeleteFunc(slices.Clone(or(t.own.participants, s.Participants)), func(id string) bool {
+		return id == t.Facilitator
+	})
 	t.Timezone = s.zone(t).String()
 	t.AgentTimeout = or(t.own.agentTimeout, clock.Span(s.AgentTimeout))
 	t.Deadline = or(t.own.deadline, clock.Span(s.Deadline))

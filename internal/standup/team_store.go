@@ -77,7 +77,8 @@ func millis(s *clock.Span) *int64 {
 
 // findTeam returns the team with the given id or key, ignoring case.
 func (s *Service) findTeam(ctx context.Context, q db.Queryer, ref string) (Team, error) {
-	t, err := scanTeam(q.QueryRow(ctx, `SELECT `+teamColumns+` FROM teams WHERE id = ? OR key = ?`, plaintext.Fold(ref), plaintext.Fold(ref)))
+	t, err := scanTeam(q.QueryRow(ctx, `SELECT `+teamColumns+` FROM teams WHERE id = ? OR key = ?`,
+		plaintext.Fold(ref), plaintext.Fold(ref)))
 	if db.IsNotFound(err) {
 		return Team{}, ErrTeamNotFound.With("Use a team's ID or key, such as %s.", Executive)
 	}
@@ -98,7 +99,8 @@ func (s *Service) namedTeam(ctx context.Context, q db.Queryer, ref string) (Team
 }
 
 func insertTeam(ctx context.Context, tx *db.Tx, t Team) error {
-	_, err := tx.Exec(ctx, `INSERT INTO teams (`+teamColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append([]any{t.ID, t.Key}, t.values()...)...)
+	_, err := tx.Exec(ctx, `INSERT INTO teams (`+teamColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		append([]any{t.ID, t.Key}, t.values()...)...)
 	if db.IsDuplicate(err) {
 		return ErrTeamKey.With("Choose a key other than %s, or use the existing team, which may be archived.", t.Key)
 	}

@@ -36,7 +36,8 @@ func (l Line) plainText(timezone string) string {
 		text = fmt.Sprintf("%s (and %d more lines)", first, strings.Count(rest, "\n")+1)
 	}
 	if most := []rune(text); len(most) > maxLineText {
-		text = fmt.Sprintf("%s…\n(and %d more characters in the standup's record)", string(most[:maxLineText]), len(most)-maxLineText)
+		text = fmt.Sprintf("%s…\n(and %d more characters in the standup's record)", string(most[:maxLineText]),
+			len(most)-maxLineText)
 	}
 	var b strings.Builder
 	b.WriteString(plaintext.Lines(head) + "\n")

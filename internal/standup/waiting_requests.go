@@ -35,7 +35,9 @@ func (s *Service) acquireSlot(ctx context.Context) (leave func(), err error) {
 	each := cmp.Or(s.Limits.Each, 20)
 	leave, ok := s.places.Acquire(actor.From(ctx).ID, cmp.Or(s.Limits.Waiting, 1000), each)
 	if !ok {
-		return nil, ErrWaiting.With("Cancel some of these requests or try again later. An account can have at most %d of them open.", each).After(waitRetryAfter)
+		return nil, ErrWaiting.With(
+			"Cancel some of these requests or try again later. An account can have at most %d of them open.", each,
+		).After(waitRetryAfter)
 	}
 	return leave, nil
 }
@@ -120,11 +122,15 @@ func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) 
 
 // waitUntil waits until good returns true for the standup that f follows, until ctx ends, or until
 // stop is closed. It returns the standup as last read.
-func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{}, good func(Standup) bool) (Standup, error) {
+func (s *Service) waitUntil(
+	ctx context.Context, f follower, stop <-chan struct{}, good func(Standup) bool,
+) (Standup, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		m, err := f.read(ctx, func(ctx context.Context, last Standup) (Standup, error) { return s.rereadIfChanged(ctx, f.id, last) })
+		m, err := f.read(ctx, func(ctx context.Context, last Standup) (Standup, error) {
+			return s.rereadIfChanged(ctx, f.id, last)
+		})
 		if err != nil || good(m) {
 			return m, err
 		}

@@ -171,7 +171,9 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 				return Task{}, nil, err
 			}
 		}
-		gone := pendingEvent{s.Now(), deleted, t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}, nil}
+		gone := pendingEvent{
+			s.Now(), deleted, t, map[string]any{"title": t.Title, "status": t.Status, "assignee_id": t.AssigneeID}, nil,
+		}
 		return Task{}, append(events, gone), nil
 	})
 	return err
@@ -241,7 +243,8 @@ func (s *Service) idOf(ctx context.Context, ref string) (string, error) {
 		condition, arg = `subject_name = ?`, keyOf(number)
 	}
 	var id string
-	err = s.DB.QueryRow(ctx, `SELECT subject_id FROM events WHERE kind = 'task.deleted' AND `+condition+` ORDER BY id DESC LIMIT 1`, arg).Scan(&id)
+	err = s.DB.QueryRow(ctx,
+		`SELECT subject_id FROM events WHERE kind = 'task.deleted' AND `+condition+` ORDER BY id DESC LIMIT 1`, arg).Scan(&id)
 	if db.IsNotFound(err) {
 		err = missing
 	}

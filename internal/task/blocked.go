@@ -33,7 +33,10 @@ func (s *Service) WatchBlocked(ctx context.Context) error {
 
 // watch raises the inbox items that the function due returns, and resolves those whose causes have
 // ended. Each call of due or ended returns at most 100 items.
-func (s *Service) watch(ctx context.Context, due func(context.Context, db.Queryer, time.Time) ([]inbox.NewItem, error), ended func(context.Context, db.Queryer) ([]endedCause, error)) error {
+func (s *Service) watch(
+	ctx context.Context, due func(context.Context, db.Queryer, time.Time) ([]inbox.NewItem, error),
+	ended func(context.Context, db.Queryer) ([]endedCause, error),
+) error {
 	now := s.Now()
 	items, err := due(ctx, s.DB, now)
 	if err != nil {
@@ -72,8 +75,9 @@ func (t Task) blockedItem(now time.Time) inbox.NewItem {
 	b := t.Blocked
 	m := inbox.NewItem{
 		Cause: blockedCause + t.ID, Kind: inbox.TaskBlocked, Severity: ordinary, At: b.Since.Time, Subject: t.Subject(),
-		Title:  fmt.Sprintf("%s is still blocked: %s", t.Key, b.Reason),
-		Detail: fmt.Sprintf("Blocked by %s since %s:\n\n%s\n\nResolve the cause, or unblock the task.", b.By, b.Since.Format(time.DateOnly), quoted(b.Reason)),
+		Title: fmt.Sprintf("%s is still blocked: %s", t.Key, b.Reason),
+		Detail: fmt.Sprintf("Blocked by %s since %s:\n\n%s\n\nResolve the cause, or unblock the task.", b.By,
+			b.Since.Format(time.DateOnly), quoted(b.Reason)),
 	}
 	if now.Sub(b.Since.Time) >= blockedVeryLong {
 		m.Severity = pressing

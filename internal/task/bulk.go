@@ -35,7 +35,9 @@ func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome,
 	}
 	outcomes := make([]Outcome, 0, len(refs))
 	for batch := range slices.Chunk(refs, bulkBatch) {
-		done, err := db.Do(ctx, s.DB, "change many tasks", func(tx *db.Tx) ([]Outcome, error) { return s.bulkIn(ctx, tx, batch, c) })
+		done, err := db.Do(ctx, s.DB, "change many tasks", func(tx *db.Tx) ([]Outcome, error) {
+			return s.bulkIn(ctx, tx, batch, c)
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -196,7 +196,8 @@ func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, 
 // CardsByID returns the current cards of the tasks with the given IDs, by ID, as JSON with all fields.
 func (s *Service) CardsByID(ctx context.Context, q db.Queryer, ids []string) (map[string]json.RawMessage, error) {
 	cards, now := make(map[string]json.RawMessage, len(ids)), s.Now()
-	rows, err := q.Query(ctx, `SELECT id, number, claim_until, card, rest FROM tasks WHERE id `+in(anys(ids, func(id string) any { return id })),
+	rows, err := q.Query(ctx,
+		`SELECT id, number, claim_until, card, rest FROM tasks WHERE id `+in(anys(ids, func(id string) any { return id })),
 		anys(ids, func(id string) any { return id })...)
 	type stored struct {
 		id string

@@ -78,9 +78,11 @@ func (t Task) claimLostError(by actor.Actor, now time.Time) error {
 		return e.With("Your claim has ended and the task is unclaimed. Read the task, then claim it again to continue.")
 	}
 	if held.By == by.ID {
-		return e.With("The token does not belong to your current claim, which is valid until %s. Send that claim's token.", held.ExpiresAt.UTC().Format(time.RFC3339))
+		return e.With("The token does not belong to your current claim, which is valid until %s. Send that claim's token.",
+			held.ExpiresAt.UTC().Format(time.RFC3339))
 	}
-	return e.With("The task is now claimed by %s, until %s. Stop working on it.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339))
+	return e.With("The task is now claimed by %s, until %s. Stop working on it.", held.Name,
+		held.ExpiresAt.UTC().Format(time.RFC3339))
 }
 
 // checkHolder fails if another user holds the task, or if the given actor has
@@ -93,7 +95,8 @@ func (t Task) checkHolder(by actor.Actor, now time.Time) error {
 	case t.hasLost(by, now):
 		return t.claimLostError(by, now)
 	case held != nil:
-		return ErrClaimed.With("The task is claimed by %s until %s. Wait, or choose another task.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).
+		return ErrClaimed.With("The task is claimed by %s until %s. Wait, or choose another task.", held.Name,
+			held.ExpiresAt.UTC().Format(time.RFC3339)).
 			Fact("claim", held)
 	}
 	return nil
@@ -139,7 +142,8 @@ func lease(d time.Duration) (time.Duration, error) {
 	}
 	var bad fault.Fields
 	if d < shortestLease || d > longestLease {
-		bad.Add("/lease_seconds", "Must be between %d and %d seconds.", int(shortestLease.Seconds()), int(longestLease.Seconds()))
+		bad.Add("/lease_seconds", "Must be between %d and %d seconds.", int(shortestLease.Seconds()),
+			int(longestLease.Seconds()))
 	}
 	return d, bad.Err()
 }
@@ -172,7 +176,8 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 		case held != nil:
 			return s.renew(ctx, tx, old, now.Add(d))
 		case old.Status == Review || old.Status == Done:
-			return Task{}, nil, ErrNotOpen.With("The task's status is %s. Move the task back to todo first.", old.Status).Fact("status", old.Status)
+			return Task{}, nil, ErrNotOpen.With("The task's status is %s. Move the task back to todo first.",
+				old.Status).Fact("status", old.Status)
 		}
 		if err := checkDependencies(ctx, tx, old); err != nil {
 			return Task{}, nil, err
@@ -184,7 +189,9 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 
 // findToken returns a task that is not archived, and the time on the clock of claims. It fails if a
 // token is given that does not belong to the caller's current claim.
-func (s *Service) findToken(ctx context.Context, tx *db.Tx, ref string, token *int64) (t Task, now time.Time, err error) {
+func (s *Service) findToken(
+	ctx context.Context, tx *db.Tx, ref string, token *int64,
+) (t Task, now time.Time, err error) {
 	if t, err = findOpen(ctx, tx, ref); err != nil {
 		return t, now, err
 	}
@@ -269,7 +276,8 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Tim
 	if err != nil {
 		return Task{}, nil, err
 	}
-	_, err = tx.Exec(ctx, `UPDATE tasks SET claim_until = ?, card = ?, rest = ? WHERE id = ?`, c.ExpiresAt, card.board, card.rest, t.ID)
+	_, err = tx.Exec(ctx, `UPDATE tasks SET claim_until = ?, card = ?, rest = ? WHERE id = ?`, c.ExpiresAt, card.board,
+		card.rest, t.ID)
 	if err != nil {
 		return Task{}, nil, err
 	}
@@ -364,7 +372,9 @@ func anyClaim(ctx context.Context, q db.Queryer) (some bool, err error) {
 
 // endedClaims returns tasks whose claim has expired, up to the given limit.
 func endedClaims(ctx context.Context, q db.Queryer, now time.Time, limit int) ([]Task, error) {
-	rows, err := q.Query(ctx, `SELECT `+columns+` FROM tasks WHERE claim_until IS NOT NULL AND (claim_until <= ? OR claim_until > ?) ORDER BY claim_until LIMIT ?`,
+	rows, err := q.Query(ctx,
+		`SELECT `+columns+
+			` FROM tasks WHERE claim_until IS NOT NULL AND (claim_until <= ? OR claim_until > ?) ORDER BY claim_until LIMIT ?`,
 		now, now.Add(longestLease+clock.Skew), limit)
 	return db.All(rows, err, scan)
 }

@@ -123,7 +123,10 @@ func (t Task) row() *row {
 		}
 		return string(b)
 	}
-	r := row{Task: t, tags: text(t.Tags), criteria: text(t.Criteria), checks: text(t.Checks), dependsOn: packKeys(t.DependsOn), search: t.searched(), priorityRank: t.Priority.rank()}
+	r := row{
+		Task: t, tags: text(t.Tags), criteria: text(t.Criteria), checks: text(t.Checks), dependsOn: packKeys(t.DependsOn),
+		search: t.searched(), priorityRank: t.Priority.rank(),
+	}
 	r.dueRank, r.urgency = t.ranks()
 	if b := t.Blocked; b != nil {
 		r.blockedReason, r.blockedSince, r.blockedBy = &b.Reason, &b.Since, &b.By
@@ -155,7 +158,13 @@ func scan(from db.Row) (Task, error) {
 	for _, part := range []struct {
 		text *string
 		to   any
-	}{{&r.tags, &t.Tags}, {&r.criteria, &t.Criteria}, {&r.checks, &t.Checks}, {r.dispatch, &t.Dispatch}, {r.tokens, &t.Tokens}} {
+	}{
+		{&r.tags, &t.Tags},
+		{&r.criteria, &t.Criteria},
+		{&r.checks, &t.Checks},
+		{r.dispatch, &t.Dispatch},
+		{r.tokens, &t.Tokens},
+	} {
 		if part.text == nil {
 			continue
 		}

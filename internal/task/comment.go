@@ -120,10 +120,14 @@ func (s *Service) Comments(ctx context.Context, ref string, want page.Want) (pag
 // EditComment changes the text of a comment that the caller wrote. If a version is given
 // but is not the comment's current one, it fails with ErrCommentChanged.
 func (s *Service) EditComment(ctx context.Context, ref, id string, text CommentText, version *int64) (Comment, error) {
-	return db.Do(ctx, s.DB, "edit a comment", func(tx *db.Tx) (Comment, error) { return s.editIn(ctx, tx, ref, id, text, version) })
+	return db.Do(ctx, s.DB, "edit a comment", func(tx *db.Tx) (Comment, error) {
+		return s.editIn(ctx, tx, ref, id, text, version)
+	})
 }
 
-func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text CommentText, version *int64) (Comment, error) {
+func (s *Service) editIn(
+	ctx context.Context, tx *db.Tx, ref, id string, text CommentText, version *int64,
+) (Comment, error) {
 	text.Body = s.redact(ctx, text.Body)
 	text, err := text.clean()
 	if err != nil {
@@ -196,7 +200,9 @@ const commentColumns = `id, task_id, author_id, author_name, body, mentions, cre
 var comments = list.List[Comment]{
 	Table: `comments`, Columns: commentColumns, Scan: scanComment, Usual: "created",
 	Sorts: map[string]list.Sort[Comment]{
-		"created": {Columns: []string{`created_at`, `id`}, Position: func(c Comment) []any { return []any{c.CreatedAt.Time, c.ID} }},
+		"created": {
+			Columns: []string{`created_at`, `id`}, Position: func(c Comment) []any { return []any{c.CreatedAt.Time, c.ID} },
+		},
 	},
 }
 
@@ -208,7 +214,8 @@ func ofTask(id string) (w list.Where) {
 func scanComment(row db.Row) (Comment, error) {
 	var c Comment
 	var mentions string
-	err := row.Scan(&c.ID, &c.TaskID, &c.AuthorID, &c.AuthorName, &c.Body, &mentions, &c.CreatedAt, &c.EditedAt, &c.Version)
+	err := row.Scan(&c.ID, &c.TaskID, &c.AuthorID, &c.AuthorName, &c.Body, &mentions, &c.CreatedAt,
+		&c.EditedAt, &c.Version)
 	if err != nil {
 		return Comment{}, err
 	}

@@ -55,7 +55,9 @@ func (s *Service) Decide(ctx context.Context, ref string, d Decision) (Task, err
 			return Task{}, err
 		}
 		if d.Dispatch && !actor.From(ctx).Role.May(actor.DispatchTasks) {
-			return Task{}, ErrMayNotDispatch.With("Decide without dispatching the task, or ask the owner or an admin to send it to its agent.")
+			return Task{}, ErrMayNotDispatch.With(
+				"Decide without dispatching the task, or ask the owner or an admin to send it to its agent.",
+			)
 		}
 		unblock, c := d.Unblock == nil || *d.Unblock, Change{}
 		if unblock {
@@ -89,7 +91,9 @@ func decisionText(text string) (string, error) {
 
 // commentAndChange adds a comment to a task and applies a change. It records an event of the given
 // kind, which contains the comment's ID and the entries in data.
-func (s *Service) commentAndChange(ctx context.Context, tx *db.Tx, ref, text string, c Change, kind string, data map[string]any) (Task, error) {
+func (s *Service) commentAndChange(
+	ctx context.Context, tx *db.Tx, ref, text string, c Change, kind string, data map[string]any,
+) (Task, error) {
 	made, err := s.CommentIn(ctx, tx, ref, CommentText{Body: text})
 	if err != nil {
 		return Task{}, err

@@ -66,7 +66,10 @@ func (t Task) mayEndDispatch(by actor.Actor) error {
 	d := t.Dispatch
 	own := by.AgentID != "" && d != nil && by.AgentID == d.AgentID
 	if d.active() && !own && by.Role != "" && !by.Role.May(actor.DispatchTasks) {
-		return ErrWithAgent.With("This change would stop the run of agent %s. Wait until the run ends, or ask the owner or an admin to stop it.", d.AgentID).Fact("dispatch", d)
+		return ErrWithAgent.With(
+			"This change would stop the run of agent %s. Wait until the run ends, or ask the owner or an admin to stop it.",
+			d.AgentID,
+		).Fact("dispatch", d)
 	}
 	return nil
 }
@@ -74,7 +77,8 @@ func (t Task) mayEndDispatch(by actor.Actor) error {
 // cancelsQueued reports whether the change from old to t cancels a queued dispatch. A task's
 // dispatch is canceled if the task becomes done or its assignee changes.
 func (t Task) cancelsQueued(old Task) bool {
-	return old.Dispatch != nil && old.Dispatch.State == Queued && (t.Status == Done && old.Status != Done || !same(t.AssigneeID, old.AssigneeID))
+	return old.Dispatch != nil && old.Dispatch.State == Queued &&
+		(t.Status == Done && old.Status != Done || !same(t.AssigneeID, old.AssigneeID))
 }
 
 // Tokens contains the number of tokens that a task's runs have used, for each
@@ -120,17 +124,23 @@ func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (D
 	var name string
 	var active bool
 	if t.AssigneeID != nil {
-		err = tx.QueryRow(ctx, `SELECT id, agent_id, name, active FROM users WHERE id = ? AND role = 'agent' AND agent_id IS NOT NULL`, *t.AssigneeID).
+		err = tx.QueryRow(ctx,
+			`SELECT id, agent_id, name, active FROM users WHERE id = ? AND role = 'agent' AND agent_id IS NOT NULL`,
+			*t.AssigneeID).
 			Scan(&h.UserID, &h.AgentID, &name, &active)
 	}
 	switch {
 	case err != nil && !db.IsNotFound(err):
 		return h, err
 	case h.AgentID != "" && !active:
-		return h, ErrNoAgent.With("The account of agent %s is deactivated. Reactivate it, or set assignee_id to another agent from GET /agents.", name).
+		return h, ErrNoAgent.With(
+			"The account of agent %s is deactivated. Reactivate it, or set assignee_id to another agent from GET /agents.", name,
+		).
 			Fact("assignee_id", t.AssigneeID)
 	case h.AgentID == "":
-		return h, ErrNoAgent.With("Set assignee_id to an agent with an active account; GET /agents lists them.").Fact("assignee_id", t.AssigneeID)
+		return h, ErrNoAgent.With("Set assignee_id to an agent with an active account; GET /agents lists them.").Fact(
+			"assignee_id", t.AssigneeID,
+		)
 	}
 	if err := checkDependencies(ctx, tx, t); err != nil {
 		return h, err
@@ -140,7 +150,8 @@ func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (D
 		return h, err
 	}
 	if held := t.activeClaim(now); held != nil && held.By != h.UserID {
-		return h, ErrClaimed.With("The task is claimed by %s until %s. Release the claim first.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).Fact("claim", held)
+		return h, ErrClaimed.With("The task is claimed by %s until %s. Release the claim first.", held.Name,
+			held.ExpiresAt.UTC().Format(time.RFC3339)).Fact("claim", held)
 	}
 	if h.Depends, err = dependencies(ctx, tx, t); err != nil {
 		return h, err
@@ -197,7 +208,8 @@ func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend)
 	if sp.CostUSD != nil {
 		cost = new(int64(*sp.CostUSD))
 	}
-	n, err := tx.Exec(ctx, `UPDATE tasks SET cost_nano = ?, tokens = ?, unpriced = ? WHERE number = ?`, cost, string(text), sp.Unpriced, number)
+	n, err := tx.Exec(ctx, `UPDATE tasks SET cost_nano = ?, tokens = ?, unpriced = ? WHERE number = ?`, cost, string(text),
+		sp.Unpriced, number)
 	if err != nil || n == 0 {
 		return event.Subject{}, false, err
 	}

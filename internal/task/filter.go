@@ -54,7 +54,7 @@ func (f Filter) where(now time.Time, zone *time.Location) (list.Where, []narrow)
 	var narrows []narrow
 	by := func(index, condition string, args ...any) {
 		w.And(condition, args...)
-		narrows = append(narrows, narrow{index: index, rows: `SELECT 1 FROM tasks INDEXED BY ` + index + ` WHERE archived_at IS NULL AND ` + condition, args: args})
+		narrows = append(narrows, answeredBy(index, condition, args))
 	}
 	w.And(map[bool]string{true: `archived_at IS NOT NULL`, false: `archived_at IS NULL`}[f.Archived])
 	if f.Blocked != nil {
@@ -62,14 +62,16 @@ func (f Filter) where(now time.Time, zone *time.Location) (list.Where, []narrow)
 	}
 	f.Holder.holds(&w, now)
 	list.Has(&w, `search`, f.Text)
-	Person(f.Parent).in(by, `parent_id`, map[bool]string{true: `tasks_without_parent`, false: `tasks_of_parent`}[f.Parent == string(Nobody)])
+	Person(f.Parent).in(by, `parent_id`,
+		map[bool]string{true: `tasks_without_parent`, false: `tasks_of_parent`}[f.Parent == string(Nobody)])
 	statuses := anys(f.Statuses, func(s Status) any { return s })
 	f.Assignee.in(func(index, condition string, args ...any) {
 		w.And(condition, args...)
 		if len(statuses) > 0 { // most tasks of an assignee are done
-			index, condition, args = `tasks_of_assignee_by_status`, condition+` AND status `+in(statuses), append(args, statuses...)
+			index, condition, args = `tasks_of_assignee_by_status`, condition+` AND status `+in(statuses),
+				append(args, statuses...)
 		}
-		narrows = append(narrows, narrow{index: index, rows: `SELECT 1 FROM tasks INDEXED BY ` + index + ` WHERE archived_at IS NULL AND ` + condition, args: args})
+		narrows = append(narrows, answeredBy(index, condition, args))
 	}, `assignee_id`, `tasks_of_assignee`)
 	Person(f.Project).in(by, `project_id`, `tasks_of_project`)
 	if tags := anys(f.Tags, func(t Tag) any { return plaintext.Fold(string(t)) }); len(tags) > 0 {
@@ -78,7 +80,9 @@ func (f Filter) where(now time.Time, zone *time.Location) (list.Where, []narrow)
 	}
 	if f.DependsOn != "" {
 		w.And(`EXISTS (SELECT 1 FROM task_dependencies d WHERE d.depends_on_id = ? AND d.task_id = tasks.id)`, f.DependsOn)
-		narrows = append(narrows, numbered(`SELECT t.number FROM task_dependencies d JOIN tasks t ON t.id = d.task_id WHERE d.depends_on_id = ?`, f.DependsOn))
+		narrows = append(narrows,
+			numbered(`SELECT t.number FROM task_dependencies d JOIN tasks t ON t.id = d.task_id WHERE d.depends_on_id = ?`,
+				f.DependsOn))
 	}
 	if !f.DueAfter.IsZero() || !f.DueBefore.IsZero() {
 		from, fromDay := dueBounds(f.DueAfter, -noDue, zone)
@@ -105,8 +109,9 @@ func (f Filter) where(now time.Time, zone *time.Location) (list.Where, []narrow)
 	return w, narrows
 }
 
-// dueBounds returns the due_rank that separates the tasks due before the time t from the others: for tasks with a due time,
-// and for those that are due on a whole day, which is over when it has passed in the zone. Both are unbounded if t is zero.
+// dueBounds returns the due_rank that separates the tasks due before the time t from the others: for tasks with a due
+// time, and for those that are due on a whole day, which is over when it has passed in the zone. Both are unbounded
+// if t is zero.
 func dueBounds(t time.Time, unbounded int64, zone *time.Location) (atTime, onDay int64) {
 	if t.IsZero() {
 		return unbounded, unbounded
@@ -164,6 +169,12 @@ type narrow struct {
 	rows  string // query that returns a row for each matching task
 	args  []any
 	hint  string // condition that makes the database use the index, if the filter's own condition does not
+}
+
+// answeredBy returns a condition that an index on the board's tasks answers.
+func answeredBy(index, condition string, args []any) narrow {
+	rows := `SELECT 1 FROM tasks INDEXED BY ` + index + ` WHERE archived_at IS NULL AND ` + condition
+	return narrow{index: index, rows: rows, args: args}
 }
 
 // numbered returns a condition that selects the tasks whose numbers the given query returns.
@@ -252,7 +263,8 @@ func (n narrow) apply(w *list.Where, archived bool) {
 // counts no further than needed.
 func (n narrow) matchesFew(ctx context.Context, q db.Queryer) (bool, error) {
 	var count int
-	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM (`+n.rows+` LIMIT `+strconv.Itoa(few+1)+`) AS matches`, n.args...).Scan(&count)
+	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM (`+n.rows+` LIMIT `+strconv.Itoa(few+1)+`) AS matches`,
+		n.args...).Scan(&count)
 	if err != nil {
 		return false, fmt.Errorf("count the tasks that match a filter: %w", err)
 	}

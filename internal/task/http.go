@@ -20,14 +20,16 @@ import (
 
 // Mount adds the routes for the board.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.listETag), web.Fails(ErrAssignee, ErrReporter, ErrHolder, ErrProject, ErrParent, ErrDependency, page.ErrCursor),
+	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.listETag),
+		web.Fails(ErrAssignee, ErrReporter, ErrHolder, ErrProject, ErrParent, ErrDependency, page.ErrCursor),
 		web.Describe("Returns the tasks that match all filters, newest first by default. A task that moves in the sort order while you page "+
 			"may appear twice or not at all; all other tasks appear exactly once. When you sort by updated, every change moves a task."))
 	web.Post(api, "/tasks", actor.ChangeTasks, "Create a task", s.handleCreate,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrWaiting))
 	web.Get(api, "/tasks/{id}", actor.Read, "Get a task by ID or key", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/tasks/{id}", actor.ChangeTasks, "Change a task", s.handleUpdate,
-		web.Fails(ErrNotFound, ErrStale, ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrNeighbor, ErrCycle, ErrWaiting, ErrClaimed, ErrClaimLost, ErrArchived, ErrWithAgent),
+		web.Fails(ErrNotFound, ErrStale, ErrAssignee, ErrProject, ErrParent, ErrDependency, ErrNeighbor, ErrCycle, ErrWaiting,
+			ErrClaimed, ErrClaimLost, ErrArchived, ErrWithAgent),
 		web.Describe("Changes only the fields in the body. With If-Match, the change is refused if the task has changed since.\n\n"+
 			"A task may move between any two columns. Moving it to in_progress, review, or done requires that all tasks in depends_on are done, "+
 			"and, while the task is claimed, that you hold the claim. The task keeps its place on the board unless you set position."))
@@ -35,14 +37,17 @@ func (s *Service) Mount(api *web.API) {
 	s.mountDecisions(api)
 	s.mountProjects(api)
 	s.mountComments(api)
-	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Archive a task", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost, ErrWithAgent),
+	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Archive a task", s.handleArchive,
+		web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost, ErrWithAgent),
 		web.Describe("The task leaves the lists and cannot be claimed or changed until it is restored. Archiving an archived task has no effect. "+
 			"If the task is dispatched, archiving stops the agent's run. This requires the dispatch_tasks permission unless you are that agent."))
-	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Restore an archived task", s.handleRestore, web.Fails(ErrNotFound, ErrStale),
+	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Restore an archived task", s.handleRestore,
+		web.Fails(ErrNotFound, ErrStale),
 		web.Describe("The task returns to the board unchanged. If it is done, the waiting period before it is archived automatically starts over."))
 	web.Delete(api, "/tasks/{id}", actor.DeleteTasks, "Delete a task", s.handleDelete, web.Fails(ErrNotFound, ErrStale),
 		web.Describe("The task's history is kept, and its key is never reused. Tasks that depend on the task or have it as their parent are detached from it."))
-	web.Get(api, "/tasks/{id}/history", actor.Read, "List the history of a task, newest first", s.handleHistory, web.Fails(ErrNotFound, page.ErrCursor),
+	web.Get(api, "/tasks/{id}/history", actor.Read, "List the history of a task, newest first", s.handleHistory,
+		web.Fails(ErrNotFound, page.ErrCursor),
 		web.Describe("Also returns the history of a deleted task, by ID or key."))
 	web.Post(api, "/tasks/bulk", actor.ChangeTasks, "Apply one change to many tasks", s.handleBulk,
 		web.Describe("Each task is changed independently. For each task, in the order of the request, the response contains the new version or the problem. "+
@@ -51,7 +56,8 @@ func (s *Service) Mount(api *web.API) {
 
 // mountClaims adds the routes for claims and reports.
 func (s *Service) mountClaims(api *web.API) {
-	web.Post(api, "/tasks/claim", actor.ChangeTasks, "Claim the next task", s.handleClaimNext, web.Also(http.StatusNoContent),
+	web.Post(api, "/tasks/claim", actor.ChangeTasks, "Claim the next task", s.handleClaimNext,
+		web.Also(http.StatusNoContent),
 		web.Describe("Picks one of the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, "+
 			"by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if no task is available."))
 	web.Post(api, "/tasks/{id}/claim", actor.ChangeTasks, "Claim a task or renew a claim", s.handleClaim,
@@ -69,14 +75,20 @@ func (s *Service) mountClaims(api *web.API) {
 // mountDecisions adds the routes with which people decide about tasks.
 func (s *Service) mountDecisions(api *web.API) {
 	decides := slices.Concat([]*fault.Error{ErrNotFound, ErrArchived, ErrMayNotDispatch}, s.SendRefusals)
-	returns := slices.Concat([]*fault.Error{ErrNotFound, ErrArchived, ErrNotInReview, ErrRunActive, ErrWaiting}, s.SendRefusals)
-	web.Post(api, "/tasks/{id}/decide", actor.DecideTasks, "Decide what to do about a task", s.handleDecide, web.Once(), web.Fails(decides...),
+	returns := slices.Concat([]*fault.Error{ErrNotFound, ErrArchived, ErrNotInReview, ErrRunActive, ErrWaiting},
+		s.SendRefusals)
+	web.Post(api, "/tasks/{id}/decide", actor.DecideTasks, "Decide what to do about a task", s.handleDecide,
+		web.Once(), web.Fails(decides...),
 		web.Describe("Everything happens or nothing does. The text becomes your comment on the task. The task is unblocked, the standups' blockers that name it end, "+
 			"and the unresolved inbox items of the kinds escalation, old_blocker, and task_blocked about it are resolved with the text as the note. "+
 			"With unblock set to false, the task stays blocked and these items are acknowledged. The next standup tells the team what you decided."))
-	web.Post(api, "/tasks/{id}/approve", actor.DecideTasks, "Approve a task in review", s.handleApprove, web.Once(), web.Fails(ErrNotFound, ErrArchived, ErrNotInReview, ErrRunActive, ErrWaiting),
-		web.Describe("The task moves from review to done, and its inbox item is resolved. Agents cannot approve tasks. "+unsettled))
-	web.Post(api, "/tasks/{id}/send-back", actor.DecideTasks, "Send a task in review back", s.handleSendBack, web.Once(), web.Fails(returns...),
+	web.Post(api, "/tasks/{id}/approve", actor.DecideTasks, "Approve a task in review", s.handleApprove, web.Once(),
+		web.Fails(ErrNotFound, ErrArchived, ErrNotInReview, ErrRunActive, ErrWaiting),
+		web.Describe(
+			"The task moves from review to done, and its inbox item is resolved. Agents cannot approve tasks. "+unsettled,
+		))
+	web.Post(api, "/tasks/{id}/send-back", actor.DecideTasks, "Send a task in review back", s.handleSendBack,
+		web.Once(), web.Fails(returns...),
 		web.Describe("The text becomes your comment on the task, the task moves from review to in_progress, and its inbox item is resolved. "+
 			"If the task is assigned to an active agent, a gateway is configured, and you have the dispatch_tasks permission, the task is also dispatched, "+
 			"in the same session as before, with the text as a note. "+unsettled))
@@ -87,7 +99,8 @@ const unsettled = "If the agent's last run has not ended, the request is refused
 
 // mountComments adds the routes for comments.
 func (s *Service) mountComments(api *web.API) {
-	web.Get(api, "/tasks/{id}/comments", actor.Read, "List the comments on a task", s.handleComments, web.Fails(ErrNotFound, page.ErrCursor))
+	web.Get(api, "/tasks/{id}/comments", actor.Read, "List the comments on a task", s.handleComments,
+		web.Fails(ErrNotFound, page.ErrCursor))
 	web.Post(api, "/tasks/{id}/comments", actor.ChangeTasks, "Comment on a task", s.handleComment,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrNotFound, ErrArchived),
 		web.Describe("@agent_id and @name mention a user, except in code. Archived tasks cannot be commented on."))
@@ -103,8 +116,10 @@ func (s *Service) mountProjects(api *web.API) {
 	web.Get(api, "/projects", actor.Read, "List projects", s.handleProjects, web.Fails(page.ErrCursor))
 	web.Post(api, "/projects", actor.ChangeTasks, "Create a project", s.handleCreateProject,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrProjectKey))
-	web.Get(api, "/projects/{id}", actor.Read, "Get a project by ID or key", s.handleProject, web.Fails(ErrProjectNotFound))
-	web.Patch(api, "/projects/{id}", actor.ChangeTasks, "Change a project", s.handleUpdateProject, web.Fails(ErrProjectNotFound, ErrProjectChanged),
+	web.Get(api, "/projects/{id}", actor.Read, "Get a project by ID or key", s.handleProject,
+		web.Fails(ErrProjectNotFound))
+	web.Patch(api, "/projects/{id}", actor.ChangeTasks, "Change a project", s.handleUpdateProject,
+		web.Fails(ErrProjectNotFound, ErrProjectChanged),
 		web.Describe("Changes only the fields in the body; the key cannot be changed. With If-Match, the change is refused if the project has changed since. "+
 			"An archived project keeps its tasks, but no tasks can be added."))
 }
@@ -133,7 +148,9 @@ func (Name) Schema(huma.Registry) *huma.Schema {
 
 // Schema implements huma.SchemaProvider.
 func (Command) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxCriterion), Examples: []any{"make test"}}
+	return &huma.Schema{
+		Type: huma.TypeString, MinLength: new(1), MaxLength: new(maxCriterion), Examples: []any{"make test"},
+	}
 }
 
 // Schema describes a card as either a whole task or a slim card.
@@ -192,7 +209,8 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*web.Marked[Ca
 	f := Filter{
 		Statuses: in.Status, Priorities: in.Priority, Types: in.Type,
 		Assignee: in.Assignee, Reporter: in.Reporter, Holder: in.Holder, UpdatedSince: in.UpdatedSince, Text: in.Text,
-		Tags: in.Tag, Project: in.Project, Parent: in.Parent, DependsOn: in.DependsOn, Archived: in.Archived == "true", DueAfter: in.DueAfter, DueBefore: in.DueBefore,
+		Tags: in.Tag, Project: in.Project, Parent: in.Parent, DependsOn: in.DependsOn, Archived: in.Archived == "true",
+		DueAfter: in.DueAfter, DueBefore: in.DueBefore,
 	}
 	if in.Blocked != "" {
 		f.Blocked = new(in.Blocked == "true")
@@ -401,7 +419,9 @@ func (s *Service) handleProjects(ctx context.Context, in *projectsInput) (*web.L
 	return web.Part(ctx, part), err
 }
 
-func (s *Service) handleCreateProject(ctx context.Context, in *struct{ Body NewProject }) (*web.Tagged[Project], error) {
+func (s *Service) handleCreateProject(
+	ctx context.Context, in *struct{ Body NewProject },
+) (*web.Tagged[Project], error) {
 	p, err := s.CreateProject(ctx, in.Body)
 	return web.Tag(p, p.Version).At(web.Prefix + "/projects/" + p.Key), err
 }

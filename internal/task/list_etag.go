@@ -59,7 +59,8 @@ func (e *claimEnds) last(ctx context.Context, q db.Queryer, version string, now 
 	var ended, next *clock.Time
 	err := q.QueryRow(ctx, `
 		SELECT (SELECT MAX(claim_until) FROM tasks WHERE claim_until IS NOT NULL AND claim_until <= ?),
-			(SELECT MIN(claim_until) FROM tasks WHERE claim_until IS NOT NULL AND claim_until > ?)`, now, now).Scan(&ended, &next)
+			(SELECT MIN(claim_until) FROM tasks WHERE claim_until IS NOT NULL AND claim_until > ?)`, now, now).Scan(&ended,
+		&next)
 	if err != nil {
 		return 0, fmt.Errorf("read which claims have ended: %w", err)
 	}

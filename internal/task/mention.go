@@ -130,8 +130,8 @@ func appendRuns(names []string, text string, start, end int) []string {
 
 // unspaced reports whether a character belongs to a script in which a name can be followed by other letters.
 func unspaced(r rune) bool {
-	return r >= utf8.RuneSelf && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
-		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
+	return r >= utf8.RuneSelf && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana,
+		unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
 // inName reports whether a character may occur in an agent ID or in a word of a
@@ -214,7 +214,9 @@ func mentioned(ctx context.Context, q db.Queryer, markdown string) ([]string, er
 // namedAccounts finds the active accounts whose agent_id or name is among the
 // candidates, in the form of plaintext.Fold. It returns at most maxMentions
 // accounts per name.
-func namedAccounts(ctx context.Context, q db.Queryer, candidates []string) (agents map[string]string, names map[string][]string, err error) {
+func namedAccounts(
+	ctx context.Context, q db.Queryer, candidates []string,
+) (agents map[string]string, names map[string][]string, err error) {
 	folded := anys(candidates, func(name string) any { return plaintext.Fold(name) })
 	// Pad to a power of two, so that the database prepares few different
 	// statements.

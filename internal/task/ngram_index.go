@@ -59,7 +59,8 @@ func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	grams = grams[:min(len(grams), most)]
 	query, arg := `SELECT rowid FROM task_grams WHERE task_grams MATCH ?`, `"`+strings.Join(grams, `" AND "`)+`"`
 	if q.Engine() == db.Postgres {
-		query, arg = `SELECT number FROM task_grams WHERE grams @> STRING_TO_ARRAY(CAST(? AS TEXT), ' ')`, strings.Join(grams, " ")
+		query, arg = `SELECT number FROM task_grams WHERE grams @> STRING_TO_ARRAY(CAST(? AS TEXT), ' ')`,
+			strings.Join(grams, " ")
 	}
 	return numbered(query+` UNION ALL SELECT number FROM tasks WHERE number > ?`, arg, upto), err
 }
@@ -67,7 +68,8 @@ func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 // indexed returns the highest task number assigned so far, and the number up to which all tasks
 // are indexed.
 func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
-	err = q.QueryRow(ctx, `SELECT last, (SELECT upto FROM task_grams_state WHERE one = 1) FROM task_counter WHERE one = 1`).Scan(&last, &upto)
+	err = q.QueryRow(ctx,
+		`SELECT last, (SELECT upto FROM task_grams_state WHERE one = 1) FROM task_counter WHERE one = 1`).Scan(&last, &upto)
 	if err != nil {
 		err = fmt.Errorf("read which tasks are indexed: %w", err)
 	}

@@ -22,7 +22,8 @@ type Place struct {
 
 // ErrNeighbor means that a requested place refers to a task that is not on the
 // board.
-var ErrNeighbor = fault.New(fault.Invalid, "neighbor_unknown", "The position refers to a task that is not on the board.")
+var ErrNeighbor = fault.New(fault.Invalid, "neighbor_unknown",
+	"The position refers to a task that is not on the board.")
 
 // A position is a string of digits that determines a task's place on the board.
 // Positions are compared as text, like the digits after a decimal point. The
@@ -130,7 +131,8 @@ func (p Place) check(bad *fault.Fields) {
 		}
 	}
 	if n != 1 || p.At != nil && *p.At != "first" && *p.At != "last" {
-		bad.Add("/position", "Specify exactly one of \"before\", \"after\", and \"at\". The value of \"at\" must be \"first\" or \"last\".")
+		bad.Add("/position",
+			"Specify exactly one of \"before\", \"after\", and \"at\". The value of \"at\" must be \"first\" or \"last\".")
 	}
 }
 
@@ -197,7 +199,9 @@ func placeNow(ctx context.Context, tx *db.Tx, t Task, to Place) (string, error) 
 
 // neighbor returns the position of the first matching task on the board, or "".
 func neighbor(ctx context.Context, tx *db.Tx, condition, order string, args ...any) (position string, err error) {
-	err = tx.QueryRow(ctx, `SELECT position FROM tasks WHERE archived_at IS NULL AND `+condition+` ORDER BY `+order+` LIMIT 1`, args...).Scan(&position)
+	err = tx.QueryRow(ctx,
+		`SELECT position FROM tasks WHERE archived_at IS NULL AND `+condition+` ORDER BY `+order+` LIMIT 1`,
+		args...).Scan(&position)
 	if db.IsNotFound(err) {
 		err = nil
 	}
@@ -209,7 +213,8 @@ func neighbor(ctx context.Context, tx *db.Tx, condition, order string, args ...a
 func spread(ctx context.Context, tx *db.Tx, whole string) error {
 	const digits = 9
 	n, _ := split(whole)
-	rows, err := tx.Query(ctx, `SELECT id FROM tasks WHERE position > ? AND position < ? ORDER BY position, number`, whole, firstPosition(n+1))
+	rows, err := tx.Query(ctx, `SELECT id FROM tasks WHERE position > ? AND position < ? ORDER BY position, number`, whole,
+		firstPosition(n+1))
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
 		return err
@@ -220,7 +225,9 @@ func spread(ctx context.Context, tx *db.Tx, whole string) error {
 		if at%10 == 0 {
 			at++
 		}
-		if _, err := tx.Exec(ctx, `UPDATE tasks SET position = ? WHERE id = ?`, fmt.Sprintf("%s%0*d", whole, digits, at), id); err != nil {
+		if _, err := tx.Exec(
+			ctx, `UPDATE tasks SET position = ? WHERE id = ?`, fmt.Sprintf("%s%0*d", whole, digits, at), id,
+		); err != nil {
 			return err
 		}
 	}

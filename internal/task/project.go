@@ -132,10 +132,14 @@ func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (
 // UpdateProject applies a partial update to a project. If a version is given and it is not the project's current
 // version, UpdateProject fails with ErrProjectChanged. An update that changes nothing writes nothing.
 func (s *Service) UpdateProject(ctx context.Context, ref string, c ProjectChange, version *int64) (Project, error) {
-	return db.Do(ctx, s.DB, "update project", func(tx *db.Tx) (Project, error) { return s.updateProject(ctx, tx, ref, c, version) })
+	return db.Do(ctx, s.DB, "update project", func(tx *db.Tx) (Project, error) {
+		return s.updateProject(ctx, tx, ref, c, version)
+	})
 }
 
-func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c ProjectChange, version *int64) (Project, error) {
+func (s *Service) updateProject(
+	ctx context.Context, tx *db.Tx, ref string, c ProjectChange, version *int64,
+) (Project, error) {
 	old, err := findProjectRow(ctx, tx, ref)
 	if err != nil {
 		return Project{}, err

@@ -16,9 +16,13 @@ const projectColumns = `id, key, name, description, archived_at, created_at, upd
 var projects = list.List[Project]{
 	Table: `projects`, Columns: projectColumns, Scan: scanProject, Usual: "key",
 	Sorts: map[string]list.Sort[Project]{
-		"key":     {Columns: []string{`key`}, Position: func(p Project) []any { return []any{p.Key} }},
-		"created": {Columns: []string{`created_at`, `id`}, Position: func(p Project) []any { return []any{p.CreatedAt.Time, p.ID} }},
-		"updated": {Columns: []string{`updated_at`, `id`}, Position: func(p Project) []any { return []any{p.UpdatedAt.Time, p.ID} }},
+		"key": {Columns: []string{`key`}, Position: func(p Project) []any { return []any{p.Key} }},
+		"created": {
+			Columns: []string{`created_at`, `id`}, Position: func(p Project) []any { return []any{p.CreatedAt.Time, p.ID} },
+		},
+		"updated": {
+			Columns: []string{`updated_at`, `id`}, Position: func(p Project) []any { return []any{p.UpdatedAt.Time, p.ID} },
+		},
 	},
 }
 
@@ -54,7 +58,8 @@ func insertProject(ctx context.Context, tx *db.Tx, p Project) error {
 
 // updateProjectRow stores a changed project.
 func updateProjectRow(ctx context.Context, tx *db.Tx, p Project) error {
-	_, err := tx.Exec(ctx, `UPDATE projects SET name = ?, description = ?, archived_at = ?, updated_at = ?, version = ? WHERE id = ?`,
-		p.Name, p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID)
+	_, err := tx.Exec(ctx,
+		`UPDATE projects SET name = ?, description = ?, archived_at = ?, updated_at = ?, version = ? WHERE id = ?`, p.Name,
+		p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID)
 	return err
 }

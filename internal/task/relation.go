@@ -16,8 +16,9 @@ var (
 	ErrParent     = fault.New(fault.Invalid, "parent_unknown", "The parent task does not exist.")
 	ErrDependency = fault.New(fault.Invalid, "dependency_unknown", "A task in depends_on does not exist.")
 	ErrProject    = fault.New(fault.Invalid, "project_unknown", "The project does not exist or is archived.")
-	ErrCycle      = fault.New(fault.Conflict, "task_cycle", "The change would create a cycle of dependencies or parent tasks.")
-	ErrWaiting    = fault.New(fault.Conflict, "dependencies_unfinished", "The task depends on tasks that are not done.")
+	ErrCycle      = fault.New(fault.Conflict, "task_cycle",
+		"The change would create a cycle of dependencies or parent tasks.")
+	ErrWaiting = fault.New(fault.Conflict, "dependencies_unfinished", "The task depends on tasks that are not done.")
 )
 
 // Related is a summary of a task that another task depends on. ErrWaiting lists
@@ -48,7 +49,9 @@ func setRelations(ctx context.Context, q db.Queryer, t *Task, c Change) error {
 			if err != nil {
 				return err
 			}
-			if err := checkCycle(ctx, q, *t, parent, `SELECT parent_id FROM tasks JOIN above ON tasks.id = above.id WHERE parent_id IS NOT NULL`); err != nil {
+			if err := checkCycle(
+				ctx, q, *t, parent, `SELECT parent_id FROM tasks JOIN above ON tasks.id = above.id WHERE parent_id IS NOT NULL`,
+			); err != nil {
 				return err
 			}
 			t.ParentID = &parent.ID
@@ -76,7 +79,9 @@ func setDependencies(ctx context.Context, q db.Queryer, t *Task, refs []Name) er
 		if slices.Contains(numbers, on.number) {
 			continue
 		}
-		if err := checkCycle(ctx, q, *t, on, `SELECT depends_on_id FROM task_dependencies JOIN above ON task_id = above.id`); err != nil {
+		if err := checkCycle(
+			ctx, q, *t, on, `SELECT depends_on_id FROM task_dependencies JOIN above ON task_id = above.id`,
+		); err != nil {
 			return err
 		}
 		numbers = append(numbers, on.number)
@@ -123,7 +128,8 @@ func findProject(ctx context.Context, q db.Queryer, ref string, open bool) (id s
 	if open {
 		condition = ` AND archived_at IS NULL`
 	}
-	err = q.QueryRow(ctx, `SELECT id FROM projects WHERE (id = ? OR key = ?)`+condition, plaintext.Fold(ref), strings.ToUpper(plaintext.Fold(ref))).Scan(&id)
+	err = q.QueryRow(ctx, `SELECT id FROM projects WHERE (id = ? OR key = ?)`+condition, plaintext.Fold(ref),
+		strings.ToUpper(plaintext.Fold(ref))).Scan(&id)
 	if db.IsNotFound(err) {
 		return "", ErrProject.With("Use the ID or key of a project that is not archived.")
 	}
@@ -136,7 +142,8 @@ func dependencies(ctx context.Context, q db.Queryer, t Task) ([]Related, error) 
 		return nil, nil
 	}
 	numbers := anys(t.DependsOn, func(key string) any { n, _ := parseKey(key); return n })
-	rows, err := q.Query(ctx, `SELECT number, title, status FROM tasks WHERE number `+in(numbers)+` ORDER BY number`, numbers...)
+	rows, err := q.Query(ctx, `SELECT number, title, status FROM tasks WHERE number `+in(numbers)+` ORDER BY number`,
+		numbers...)
 	return db.All(rows, err, func(row db.Row) (r Related, err error) {
 		var number int64
 		err = row.Scan(&number, &r.Title, &r.Status)
@@ -160,7 +167,8 @@ func checkDependencies(ctx context.Context, q db.Queryer, t Task) error {
 	for i, b := range by {
 		keys[i] = b.Key
 	}
-	return ErrWaiting.With("Finish these tasks first, or remove them from depends_on: %s.", strings.Join(keys, ", ")).Fact("blocking", by)
+	return ErrWaiting.With("Finish these tasks first, or remove them from depends_on: %s.",
+		strings.Join(keys, ", ")).Fact("blocking", by)
 }
 
 // writeDependencies replaces the stored dependencies of a task.
@@ -170,7 +178,9 @@ func writeDependencies(ctx context.Context, tx *db.Tx, t Task) error {
 	}
 	for _, key := range t.DependsOn {
 		number, _ := parseKey(key)
-		if _, err := tx.Exec(ctx, `INSERT INTO task_dependencies (task_id, depends_on_id) SELECT ?, id FROM tasks WHERE number = ?`, t.ID, number); err != nil {
+		if _, err := tx.Exec(
+			ctx, `INSERT INTO task_dependencies (task_id, depends_on_id) SELECT ?, id FROM tasks WHERE number = ?`, t.ID, number,
+		); err != nil {
 			return err
 		}
 	}

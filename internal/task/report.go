@@ -53,7 +53,8 @@ type Report struct {
 func (r Report) change(at Status) (Change, error) {
 	var bad fault.Fields
 	c := Change{
-		ClaimToken: r.ClaimToken, SessionKey: patch.Given(r.SessionKey), Branch: patch.Given(r.Branch), PRURL: patch.Given(r.PRURL),
+		ClaimToken: r.ClaimToken, SessionKey: patch.Given(r.SessionKey), Branch: patch.Given(r.Branch),
+		PRURL: patch.Given(r.PRURL),
 	}
 	text := strings.TrimSpace(r.Text)
 	if utf8.RuneCountInString(text) > maxReport {

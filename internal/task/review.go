@@ -85,9 +85,11 @@ func findInReview(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	switch {
 	case err != nil:
 	case t.Status != Review:
-		err = ErrNotInReview.With("Its status is %s, so someone may have moved it. Reload the task.", t.Status).Fact("status", t.Status)
+		err = ErrNotInReview.With("Its status is %s, so someone may have moved it. Reload the task.",
+			t.Status).Fact("status", t.Status)
 	case t.Dispatch.active():
-		err = ErrRunActive.With("Wait for run %s of agent %s to end, or stop it by canceling the dispatch.", t.Dispatch.RunID, t.Dispatch.AgentID).
+		err = ErrRunActive.With("Wait for run %s of agent %s to end, or stop it by canceling the dispatch.", t.Dispatch.RunID,
+			t.Dispatch.AgentID).
 			Fact("dispatch", t.Dispatch)
 	}
 	return t, err
@@ -159,7 +161,8 @@ func (s *Service) WatchReviews(ctx context.Context) error {
 // no open item and no person has resolved one since it moved to review, or its open item now needs a
 // higher severity.
 func (s *Service) dueReviews(ctx context.Context, q db.Queryer, now time.Time) ([]inbox.NewItem, error) {
-	open := `EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '` + reviewCause + `' || t.id AND i.state <> 'resolved' AND i.severity IN `
+	open := `EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '` + reviewCause +
+		`' || t.id AND i.state <> 'resolved' AND i.severity IN `
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.title, t.moved_at FROM tasks t
 		WHERE t.status = 'review' AND t.archived_at IS NULL AND (
@@ -192,8 +195,9 @@ func (s *Service) dueReviews(ctx context.Context, q db.Queryer, now time.Time) (
 func (t Task) reviewItem(said string, now time.Time) inbox.NewItem {
 	m := inbox.NewItem{
 		Cause: reviewCause + t.ID, Kind: inbox.TaskReview, Severity: inbox.Low, At: t.MovedAt.Time, Subject: t.Subject(),
-		Title:  fmt.Sprintf("%s is waiting for review: %s", t.Key, t.Title),
-		Detail: fmt.Sprintf("In review since %s.\n\n%sApprove the task, or send it back.", t.MovedAt.UTC().Format("2006-01-02 15:04 UTC"), said),
+		Title: fmt.Sprintf("%s is waiting for review: %s", t.Key, t.Title),
+		Detail: fmt.Sprintf("In review since %s.\n\n%sApprove the task, or send it back.",
+			t.MovedAt.UTC().Format("2006-01-02 15:04 UTC"), said),
 	}
 	switch age := now.Sub(t.MovedAt.Time); {
 	case age >= reviewVeryLong:
@@ -208,7 +212,9 @@ func (t Task) reviewItem(said string, now time.Time) inbox.NewItem {
 // an empty line. It returns an empty string if there is no report, or if the report has no text.
 func lastReportOn(ctx context.Context, q db.Queryer, taskID string) (string, error) {
 	var by, data string
-	err := q.QueryRow(ctx, `SELECT actor_name, data FROM events WHERE subject_id = ? AND kind = 'task.reported' ORDER BY id DESC LIMIT 1`, taskID).Scan(&by, &data)
+	err := q.QueryRow(ctx,
+		`SELECT actor_name, data FROM events WHERE subject_id = ? AND kind = 'task.reported' ORDER BY id DESC LIMIT 1`,
+		taskID).Scan(&by, &data)
 	if db.IsNotFound(err) {
 		return "", nil
 	}

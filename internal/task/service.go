@@ -55,7 +55,9 @@ type Service struct {
 // Create adds a task to the board.
 func (s *Service) Create(ctx context.Context, n New) (Task, error) {
 	return db.Do(ctx, s.DB, "create task", func(tx *db.Tx) (Task, error) {
-		return once.Do(ctx, tx, s.Now(), find, func(t Task) string { return t.ID }, func() (Task, error) { return s.CreateIn(ctx, tx, n) })
+		return once.Do(ctx, tx, s.Now(), find, func(t Task) string { return t.ID }, func() (Task, error) {
+			return s.CreateIn(ctx, tx, n)
+		})
 	})
 }
 
@@ -198,7 +200,9 @@ func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (
 // Update applies a partial update to a task. If version is set but is not the task's current
 // version, Update fails with ErrStale. If nothing changes, it writes nothing.
 func (s *Service) Update(ctx context.Context, ref string, c Change, version *int64) (Task, error) {
-	return s.write(ctx, "update task", func(tx *db.Tx) (Task, []pendingEvent, error) { return s.updateIn(ctx, tx, ref, c, version) })
+	return s.write(ctx, "update task", func(tx *db.Tx) (Task, []pendingEvent, error) {
+		return s.updateIn(ctx, tx, ref, c, version)
+	})
 }
 
 // write runs fn in a transaction and then records the events that fn returned.
@@ -213,7 +217,9 @@ func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task,
 	return t.withoutExpiredClaim(s.Now()), err
 }
 
-func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change, version *int64) (Task, []pendingEvent, error) {
+func (s *Service) updateIn(
+	ctx context.Context, tx *db.Tx, ref string, c Change, version *int64,
+) (Task, []pendingEvent, error) {
 	old, err := find(ctx, tx, ref)
 	if err != nil {
 		return Task{}, nil, err
@@ -286,7 +292,9 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (T
 // save stores the changes from old to t. It returns the stored task and the event to record, which
 // contains the changes and the entries in data. If nothing changed and data is empty, save does
 // nothing.
-func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any) (Task, []pendingEvent, error) {
+func (s *Service) save(
+	ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any,
+) (Task, []pendingEvent, error) {
 	changes := diff(old, t)
 	if len(changes) == 0 && len(data) == 0 {
 		return old, nil, nil

@@ -82,7 +82,8 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	for i, c := range written {
 		values[i] = c.value(r)
 	}
-	err = tx.Later(ctx, `INSERT INTO tasks (`+names(written)+`) VALUES (?`+strings.Repeat(`, ?`, len(written)-1)+`)`, values...)
+	err = tx.Later(ctx, `INSERT INTO tasks (`+names(written)+`) VALUES (?`+strings.Repeat(`, ?`, len(written)-1)+`)`,
+		values...)
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,8 @@ func addTags(ctx context.Context, tx *db.Tx, t Task) error {
 	for _, tag := range tags {
 		values = append(values, tag, t.number)
 	}
-	return tx.Later(ctx, `INSERT INTO task_tags (tag, number) VALUES (?, ?)`+strings.Repeat(`, (?, ?)`, len(tags)-1), values...)
+	return tx.Later(ctx, `INSERT INTO task_tags (tag, number) VALUES (?, ?)`+strings.Repeat(`, (?, ?)`, len(tags)-1),
+		values...)
 }
 
 // findAccount finds an account by ID, email, or agent_id. If several accounts
@@ -196,7 +198,8 @@ func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err e
 		id, _, err = findAccount(ctx, q, ref)
 		return id, err
 	}
-	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, plaintext.Fold(ref), actor.From(ctx).ID).Scan(&id)
+	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`,
+		plaintext.Fold(ref), actor.From(ctx).ID).Scan(&id)
 	if db.IsNotFound(err) {
 		return actor.NoID, nil
 	}
@@ -208,7 +211,9 @@ func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err e
 func findAssignee(ctx context.Context, q db.Queryer, ref string) (string, error) {
 	id, active, err := findAccount(ctx, q, ref)
 	if err == nil && !active {
-		return "", ErrAssignee.With("The assignee's account is deactivated. Specify another user's ID or email, or an agent_id.")
+		return "", ErrAssignee.With(
+			"The assignee's account is deactivated. Specify another user's ID or email, or an agent_id.",
+		)
 	}
 	return id, err
 }

@@ -209,8 +209,9 @@ var (
 // that lists them.
 func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	t := Task{
-		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{}, Criteria: []Criterion{}, Checks: []string{},
-		MovedAt: clock.At(now), CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1, DueAt: n.DueAt,
+		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{}, Criteria: []Criterion{},
+		Checks: []string{}, MovedAt: clock.At(now), CreatedAt: clock.At(now), UpdatedAt: clock.At(now),
+		Version: 1, DueAt: n.DueAt,
 	}
 	if n.Origin != "" {
 		t.Origin = &n.Origin
@@ -220,7 +221,10 @@ func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 
 // change returns the request as a change of a task with the default values.
 func (n New) change() Change {
-	c := Change{Title: &n.Title, Description: &n.Description, Tags: &n.Tags, Project: patch.Given(n.Project), Parent: patch.Given(n.Parent)}
+	c := Change{
+		Title: &n.Title, Description: &n.Description, Tags: &n.Tags, Project: patch.Given(n.Project),
+		Parent: patch.Given(n.Parent),
+	}
 	if n.Status != "" {
 		c.Status = &n.Status
 	}

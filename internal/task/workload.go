@@ -120,7 +120,10 @@ func (s *Service) Titles(ctx context.Context, keys []string) (map[string]string,
 // as the first argument. It combines the rows, sorts them with the comparison function newer and
 // returns the first ones, up to the limit most. A single query with an IN condition would be
 // slower, because the database would have to read and sort all rows.
-func newestOf[T any](ctx context.Context, q db.Queryer, agentID string, most int, newer func(a, b T) int, scan func(db.Row) (T, error), query string, args ...any) ([]T, error) {
+func newestOf[T any](
+	ctx context.Context, q db.Queryer, agentID string, most int, newer func(a, b T) int, scan func(db.Row) (T, error),
+	query string, args ...any,
+) ([]T, error) {
 	rows, err := q.Query(ctx, `SELECT id FROM users WHERE agent_id = ?`, agentID)
 	accounts, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
 	all := []T{}

@@ -67,8 +67,8 @@ type ToolCall struct {
 // Of converts a turn from the runtime to a message.
 func Of(t gateway.Turn) Message {
 	m := Message{
-		ID: some(t.ID), Role: t.Role, Blocks: make([]Block, len(t.Blocks)), BlocksCut: t.Left, Error: some(t.Error), RunID: some(t.RunID),
-		StopReason: some(t.Reason), Origin: some(t.Origin),
+		ID: some(t.ID), Role: t.Role, Blocks: make([]Block, len(t.Blocks)), BlocksCut: t.Left, Error: some(t.Error),
+		RunID: some(t.RunID), StopReason: some(t.Reason), Origin: some(t.Origin),
 	}
 	if t.Role == "user" && t.RunID == "" {
 		m.RunID, m.Prompt = some(t.SentAs), promptOf(t.SentAs)

@@ -110,14 +110,18 @@ func fileItem(a gateway.Agent, name string, length, limit int64) inbox.NewItem {
 	who := cmp.Or(a.IdentityName, a.Name, a.ID)
 	m := inbox.NewItem{
 		Cause: "gateway/file/" + a.ID + "/" + name, Kind: inbox.AgentFile, Severity: inbox.Medium,
-		Title:   fmt.Sprintf("%s's %s is at %d%% of its limit", who, name, length*100/limit),
-		Detail:  fmt.Sprintf("The file has %d of %d characters. The runtime cuts off what is beyond the limit, so %s would forget it.", length, limit, who),
+		Title: fmt.Sprintf("%s's %s is at %d%% of its limit", who, name, length*100/limit),
+		Detail: fmt.Sprintf(
+			"The file has %d of %d characters. The runtime cuts off what is beyond the limit, so %s would forget it.", length,
+			limit, who,
+		),
 		Subject: event.Subject{Kind: event.TopicAgent, ID: a.ID, Name: who},
 	}
 	if length > limit {
 		m.Severity = inbox.High
 		m.Title = fmt.Sprintf("%s's %s is too long", who, name)
-		m.Detail = fmt.Sprintf("The runtime cuts off what is beyond %d characters, so %s does not see the whole file.", limit, who)
+		m.Detail = fmt.Sprintf("The runtime cuts off what is beyond %d characters, so %s does not see the whole file.", limit,
+			who)
 	}
 	m.Detail += "\n\nShorten the file, or raise `bootstrapMaxChars` in the gateway's configuration. This item resolves itself after that."
 	return m

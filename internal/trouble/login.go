@@ -133,7 +133,10 @@ func loginCause(l gateway.Login) string {
 // inboxItem returns the item about a login. It names the agents that depend on the login and their
 // enabled jobs.
 func (l *loginTrouble) inboxItem(cause string, jobs []gateway.Job, now time.Time) inbox.NewItem {
-	m := inbox.NewItem{Cause: cause, Kind: inbox.LoginEnding, Severity: inbox.Medium, Subject: event.Subject{Kind: event.TopicGateway, ID: l.Provider, Name: l.Name}, At: now}
+	m := inbox.NewItem{
+		Cause: cause, Kind: inbox.LoginEnding, Severity: inbox.Medium,
+		Subject: event.Subject{Kind: event.TopicGateway, ID: l.Provider, Name: l.Name}, At: now,
+	}
 	var names, affected []string
 	for _, a := range l.agents {
 		names = append(names, cmp.Or(a.IdentityName, a.Name, a.ID))

@@ -75,7 +75,8 @@ func (s *Models) Receive(e mirror.Event) {
 	}
 	t := e.Message()
 	parts := strings.Split(e.Active, ":") // agent:cto:main, agent:cto:cron:<job>:run:<id>
-	if u := t.Usage; u == nil || u.Provider == "" || u.Model == "" || u.Input+u.Output+u.CacheRead+u.CacheWrite == 0 || len(parts) < 3 || parts[0] != "agent" {
+	if u := t.Usage; u == nil || u.Provider == "" || u.Model == "" || u.Input+u.Output+u.CacheRead+u.CacheWrite == 0 ||
+		len(parts) < 3 || parts[0] != "agent" {
 		return
 	}
 	of := usedModel{agentID: parts[1], model: t.Usage.Provider + "/" + t.Usage.Model}
@@ -157,7 +158,9 @@ func (s *Models) check(ctx context.Context, c modelCall) error {
 
 // judge returns the item about a model call, and whether there is a reason for one. Names without a provider
 // can be aliases, so nothing is known about an agent that is configured with them.
-func (s *Models) judge(ctx context.Context, c modelCall, is gateway.ConfiguredModels) (m inbox.NewItem, found bool, err error) {
+func (s *Models) judge(
+	ctx context.Context, c modelCall, is gateway.ConfiguredModels,
+) (m inbox.NewItem, found bool, err error) {
 	own := append([]string{is.Primary}, is.Fallbacks...)
 	isAlias := func(name string) bool { return !strings.Contains(name, "/") }
 	if c.model == is.Primary || slices.Contains(is.Others, c.model) || slices.ContainsFunc(own, isAlias) {
@@ -200,17 +203,22 @@ func (s *Models) costs(ctx context.Context, c modelCall, configured string) (pai
 }
 
 // item returns the item about the call of the agent with the name.
-func (c modelCall) item(name, configured string, isFallback, dearer bool, paid, would *money.Nano, now time.Time) inbox.NewItem {
+func (c modelCall) item(
+	name, configured string, isFallback, dearer bool, paid, would *money.Nano, now time.Time,
+) inbox.NewItem {
 	code := func(model string) string { return "`" + strings.ReplaceAll(model, "`", "'") + "`" }
 	sum := sha256.Sum256([]byte(c.agentID + "\n" + c.model + "\n" + configured))
 	m := inbox.NewItem{
-		Cause: "model/" + hex.EncodeToString(sum[:]), Kind: inbox.ModelChanged, Severity: inbox.Medium, At: cmp.Or(c.at.Time, now),
-		Subject: event.Subject{Kind: event.TopicAgent, ID: c.agentID, Name: name}, Run: &inbox.Run{SessionKey: c.sessionKey, RunID: c.runID},
-		Title:  fmt.Sprintf("%s uses %s instead of %s", name, c.model, configured),
-		Detail: fmt.Sprintf("%s is configured for the agent, and %s is none of its fallbacks.", code(configured), code(c.model)),
+		Cause: "model/" + hex.EncodeToString(sum[:]), Kind: inbox.ModelChanged, Severity: inbox.Medium,
+		At: cmp.Or(c.at.Time, now), Subject: event.Subject{Kind: event.TopicAgent, ID: c.agentID, Name: name},
+		Run:   &inbox.Run{SessionKey: c.sessionKey, RunID: c.runID},
+		Title: fmt.Sprintf("%s uses %s instead of %s", name, c.model, configured),
+		Detail: fmt.Sprintf("%s is configured for the agent, and %s is none of its fallbacks.", code(configured),
+			code(c.model)),
 	}
 	if isFallback {
-		m.Detail = fmt.Sprintf("%s is a configured fallback, but costs more than %d times as much as %s.", code(c.model), muchDearer, code(configured))
+		m.Detail = fmt.Sprintf("%s is a configured fallback, but costs more than %d times as much as %s.", code(c.model),
+			muchDearer, code(configured))
 	}
 	if dearer {
 		m.Severity = inbox.High

@@ -85,7 +85,9 @@ func (s *Service) observe(status link.Status) {
 // its grace period. If the connection is healthy, Check resolves such items.
 func (s *Service) Check(ctx context.Context) error {
 	s.mu.Lock()
-	s.observe(s.Gateway.Status()) // the condition can change even if the state does not; read under the lock, or it may be older than what was observed
+	// the condition can change even if the state does not; read under the lock, or it may be older than what was
+	// observed
+	s.observe(s.Gateway.Status())
 	is := s.current
 	s.mu.Unlock()
 	if !is.due(s.Now()) {

@@ -39,7 +39,8 @@ func classify(is link.Status) (doing string, known bool) {
 	switch {
 	case is.State == link.Connecting:
 		return "", false
-	case is.State == link.NotConfigured, is.State == link.Connected, is.State == link.MissingScopes && is.ConnectedAt != nil:
+	case is.State == link.NotConfigured, is.State == link.Connected,
+		is.State == link.MissingScopes && is.ConnectedAt != nil:
 		return healthy, true
 	case is.State == link.Unpaired && is.DeviceID != "":
 		return pending, true
@@ -80,7 +81,8 @@ func (is condition) inboxItem() inbox.NewItem {
 	if is.doing == pending {
 		m.Subject = event.Subject{Kind: "device", ID: is.device, Name: is.device[:min(12, len(is.device))]}
 		m.Title = "The gateway is waiting for you to approve Wardroom"
-		m.Detail = "Wardroom's device has been waiting for approval on the gateway's host since " + since + ". Until it is approved, Wardroom cannot ask agents or see what they do.\n\n" +
+		m.Detail = "Wardroom's device has been waiting for approval on the gateway's host since " + since +
+			". Until it is approved, Wardroom cannot ask agents or see what they do.\n\n" +
 			"Settings → Gateway shows the command to run there. This item resolves itself after the approval."
 		return m
 	}

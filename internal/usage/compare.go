@@ -44,7 +44,8 @@ func (r *Report) compare(ctx context.Context, q db.Queryer, engine db.Engine, p 
 	for days > 0 && start(day.Month(), day.Day()-days).Before(r.Begins.Time) {
 		days--
 	}
-	today, average, first, next := start(day.Month(), day.Day()), start(day.Month(), day.Day()-days), start(day.Month(), 1), start(day.Month()+1, 1)
+	today, average, first, next := start(day.Month(), day.Day()), start(day.Month(), day.Day()-days),
+		start(day.Month(), 1), start(day.Month()+1, 1)
 	used, err := selection{engine: engine}.addUp(ctx, q, []interval{
 		{from.UnixMilli(), to.UnixMilli()}, {first.UnixMilli(), next.UnixMilli()}, {average.UnixMilli(), today.UnixMilli()},
 	})
@@ -58,7 +59,8 @@ func (r *Report) compare(ctx context.Context, q db.Queryer, engine db.Engine, p 
 		perDay := used[2].cost / int64(days)
 		rest := float64(perDay) * next.Sub(now).Hours() / 24
 		r.Forecast = &Forecast{
-			From: clock.At(first), To: clock.At(next), SoFar: *month.CostUSD, PerDay: money.Nano(perDay), Days: days, Cost: *month.CostUSD + money.Nano(rest),
+			From: clock.At(first), To: clock.At(next), SoFar: *month.CostUSD, PerDay: money.Nano(perDay), Days: days,
+			Cost: *month.CostUSD + money.Nano(rest),
 		}
 	}
 	return nil

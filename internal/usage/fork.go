@@ -55,13 +55,15 @@ func findOriginal(ctx context.Context, tx *db.Tx, r Run) (of string, err error) 
 	if message, ok := strings.CutPrefix(r.RunID, messageRun+r.SessionID+":"); ok {
 		// Wardroom gives a run without an ID one that consists of the transcript's ID and the row's
 		// ID.
-		find = `SELECT session_id FROM usage_ledger WHERE at = ? AND session_id NOT IN ('', ?) AND run_id = '` + messageRun + `' || session_id || ':' || ? LIMIT 1`
+		find = `SELECT session_id FROM usage_ledger WHERE at = ? AND session_id NOT IN ('', ?) AND run_id = '` + messageRun +
+			`' || session_id || ':' || ? LIMIT 1`
 		args = []any{ended, r.SessionID, message}
 	}
 	err = tx.QueryRow(ctx, find, args...).Scan(&of)
 	if db.IsNotFound(err) {
 		// A sub-agent can start with a copy of its parent's conversation so far.
-		err = tx.QueryRow(ctx, `SELECT session_id FROM usage_going WHERE run_id = ? AND at >= ? AND session_id <> ? LIMIT 1`, r.RunID, ended, r.SessionID).Scan(&of)
+		err = tx.QueryRow(ctx, `SELECT session_id FROM usage_going WHERE run_id = ? AND at >= ? AND session_id <> ? LIMIT 1`,
+			r.RunID, ended, r.SessionID).Scan(&of)
 	}
 	if db.IsNotFound(err) {
 		return "", nil
@@ -92,7 +94,9 @@ func isCopy(ctx context.Context, q db.Queryer, u *gateway.TranscriptUsage) (bool
 			return false, err
 		}
 		if !slices.ContainsFunc(u.Models, func(m gateway.ModelTotals) bool {
-			return !has[modelKey{m.Provider, m.Model}].tokens.covers(Tokens{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Other})
+			return !has[modelKey{m.Provider, m.Model}].tokens.covers(Tokens{
+				m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Other,
+			})
 		}) {
 			return true, nil
 		}

@@ -12,18 +12,23 @@ import (
 
 // Mount registers the routes for the ledger.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/usage", actor.Read, "Get a usage report", s.handleReport, web.Fails(ErrPeriod), web.Describe(reportText))
+	web.Get(api, "/usage", actor.Read, "Get a usage report", s.handleReport,
+		web.Fails(ErrPeriod), web.Describe(reportText))
 	web.CSV(api, "/usage.csv", actor.Read, "Get a usage report as CSV", s.handleTable, web.Fails(ErrPeriod),
 		web.Describe("Returns one line for each group in the report that GET /usage returns for the same parameters. The lines add up to the total of that report."))
 	web.Get(api, "/usage/going", actor.Read, "Get the usage of runs in progress", s.handleGoing,
 		web.Describe("GET /usage includes only runs that have ended. Runs in progress are listed here, as last read. No usage is counted in both."))
 	web.Get(api, "/usage/idle", actor.Read, "Get the usage of idle runs", s.handleIdle,
-		web.Describe("Sums the runs of heartbeats and scheduled jobs in the last 7 days during which no agent changed a task."))
+		web.Describe(
+			"Sums the runs of heartbeats and scheduled jobs in the last 7 days during which no agent changed a task.",
+		))
 	web.Get(api, "/prices", actor.Read, "Get the prices for cost estimates", s.handlePrices,
 		web.Describe("The prices apply only to runs whose cost the runtime does not report."))
-	web.Put(api, "/prices", actor.ManagePrices, "Set the prices for cost estimates", s.handleSetPrices, web.Fails(ErrStale),
+	web.Put(api, "/prices", actor.ManagePrices, "Set the prices for cost estimates",
+		s.handleSetPrices, web.Fails(ErrStale),
 		web.Describe("Replaces the whole table. The prices apply to new usage and to usage without a price; earlier estimates do not change. Send the ETag of GET /prices as If-Match to avoid overwriting a concurrent change."))
-	web.Get(api, "/agentrt/models", actor.Read, "List the models of the runtime", s.handleModels, web.Asks(1, s.Patience), web.Quiet(),
+	web.Get(api, "/agentrt/models", actor.Read, "List the models of the runtime", s.handleModels,
+		web.Asks(1, s.Patience), web.Quiet(),
 		web.Fails(link.ErrNotConfigured, link.ErrUnreachable, link.ErrTimeout, link.ErrUnauthorized,
 			link.ErrUnpaired, link.ErrUntrusted, link.ErrMissingScope, link.ErrBusy, link.ErrRefused))
 }
@@ -77,7 +82,8 @@ func (s *Service) handleTable(ctx context.Context, in *ReportInput) (*web.Table,
 	return &web.Table{
 		Name: "usage.csv",
 		Columns: []string{
-			string(r.Group), "runs", "unpriced_runs", "corrections", "input", "output", "cache_read", "cache_write", "other", "cost_usd", "estimated_usd",
+			string(r.Group), "runs", "unpriced_runs", "corrections", "input", "output", "cache_read", "cache_write", "other",
+			"cost_usd", "estimated_usd",
 		},
 		Rows: func(write func(cells ...string) error) error {
 			for _, g := range r.Groups {

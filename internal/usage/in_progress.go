@@ -96,8 +96,9 @@ func newGoingRun(r inProgressRow) GoingRun {
 		return &s
 	}
 	return GoingRun{
-		RunID: r.RunID, AgentID: r.AgentID, SessionKey: r.SessionKey, Source: r.Source, Models: []string{}, AsOf: r.read, StartedAt: r.started,
-		JobID: text(r.JobID), TaskKey: text(r.TaskKey), StandupID: text(r.StandupID), SoFar: SoFar{Complete: true},
+		RunID: r.RunID, AgentID: r.AgentID, SessionKey: r.SessionKey, Source: r.Source, Models: []string{}, AsOf: r.read,
+		StartedAt: r.started, JobID: text(r.JobID), TaskKey: text(r.TaskKey), StandupID: text(r.StandupID),
+		SoFar: SoFar{Complete: true},
 	}
 }
 
@@ -123,7 +124,9 @@ func compareCost(a, b *money.Nano) int {
 // there was any usage to store. The method note deletes the rows written here if it is called
 // for the same run. If the run's answer is in the ledger, storeInProgress raises it to what has been read, and
 // reports that it has grown.
-func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept, grown bool, err error) {
+func (s *Service) storeInProgress(
+	ctx context.Context, tx *db.Tx, sessionID string, r Run,
+) (kept, grown bool, err error) {
 	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
 	if err != nil {
 		return false, false, fmt.Errorf("delete the usage of a run in progress: %w", err)
@@ -254,8 +257,9 @@ func inProgressRows(ctx context.Context, q db.Queryer, runID string) ([]inProgre
 		t := &r.Tokens
 		var cost *int64
 		var took int64
-		err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.read, &r.started, &r.AgentID, &r.SessionKey, &r.SessionID, &r.Source, &r.JobID, &r.TaskKey, &r.StandupID,
-			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost, &r.price, &r.Calls, &took)
+		err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.read, &r.started, &r.AgentID, &r.SessionKey, &r.SessionID,
+			&r.Source, &r.JobID, &r.TaskKey, &r.StandupID, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost,
+			&r.price, &r.Calls, &took)
 		r.Took = time.Duration(took) * time.Millisecond
 		if cost != nil {
 			r.Cost = costOf(*cost)
@@ -271,8 +275,9 @@ func insertInProgressRow(ctx context.Context, tx *db.Tx, r row, now time.Time) e
 		INSERT INTO usage_going (run_id, provider, model, read_at, at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 			input, output, cache_read, cache_write, other, cost_nano, price, calls, took)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.RunID, r.Provider, r.Model, clock.At(now), r.at, started, r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID,
-		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price, r.Calls, r.Took.Milliseconds())
+		r.RunID, r.Provider, r.Model, clock.At(now), r.at, started, r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID,
+		r.TaskKey, r.StandupID, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price,
+		r.Calls, r.Took.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("store the usage so far of run %s: %w", r.RunID, err)
 	}

@@ -91,11 +91,14 @@ func startOfDay(year int, month time.Month, day int, zone *time.Location) time.T
 func (p Period) check(hours bool) error {
 	switch span := p.To.Sub(p.From); {
 	case !p.From.Before(p.To):
-		return ErrPeriod.With("The period starts at %s and ends at %s. The start must be before the end.", p.From.Format(time.RFC3339), p.To.Format(time.RFC3339))
+		return ErrPeriod.With("The period starts at %s and ends at %s. The start must be before the end.",
+			p.From.Format(time.RFC3339), p.To.Format(time.RFC3339))
 	case p.From.Year() < 2000 || p.To.Year() > 9999:
 		return ErrPeriod.With("The period must be within the years 2000 through 9999.")
 	case hours && span > (maxHours+1)*time.Hour:
-		return ErrPeriod.With("A period grouped by hour can be at most %d days long. Choose a shorter period, or group by day.", maxHours/24)
+		return ErrPeriod.With(
+			"A period grouped by hour can be at most %d days long. Choose a shorter period, or group by day.", maxHours/24,
+		)
 	case span > maxDays*24*time.Hour+time.Hour:
 		return ErrPeriod.With("The period can be at most %d days long. Choose a shorter period.", maxDays)
 	}

@@ -48,7 +48,8 @@ func checkPrices(list []Price) error {
 			if odd := plaintext.Odd(text); odd != "" {
 				wrong.Add(at(name), "Contains %s.", odd)
 			} else if plaintext.Line(text) != text || name == "model" && text == "" {
-				wrong.Add(at(name), "Must be the name in the runtime, without surrounding spaces. GET /agentrt/models lists the models.")
+				wrong.Add(at(name),
+					"Must be the name in the runtime, without surrounding spaces. GET /agentrt/models lists the models.")
 			}
 		}
 		for name, v := range map[string]money.Nano{

@@ -92,7 +92,9 @@ func (s *Service) publishGrowth(ctx context.Context, changed *mirror.Signal) {
 		}
 		n, err := changeCount(ctx, s.DB)
 		if err == nil && n != last && last >= 0 {
-			s.Events.Publish(event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{clock.At(s.Now())}})
+			s.Events.Publish(event.State{
+				Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{clock.At(s.Now())},
+			})
 		}
 		if err == nil {
 			last = n
@@ -132,7 +134,8 @@ func newReader(s *Service) *reader {
 	claim.Ends = claimEnd
 	return &reader{
 		s: s, claim: claim, priced: -1,
-		seen: map[string]int64{}, last: map[string]lastRead{}, reconciled: map[string]string{}, absent: map[string]time.Time{},
+		seen: map[string]int64{}, last: map[string]lastRead{}, reconciled: map[string]string{},
+		absent: map[string]time.Time{},
 	}
 }
 

@@ -20,7 +20,9 @@ func fingerprint(u *gateway.TranscriptUsage) string { return fmt.Sprint(u.Models
 // unreconciled returns the transcripts that have new totals and can be reconciled. This requires
 // that no run is active, that all runs are in the ledger, and that the totals were computed after
 // the last change.
-func (r *reader) unreconciled(rows map[string]*gateway.Session, counted *gateway.SessionUsage) (list []*gateway.TranscriptUsage) {
+func (r *reader) unreconciled(
+	rows map[string]*gateway.Session, counted *gateway.SessionUsage,
+) (list []*gateway.TranscriptUsage) {
 	if counted == nil || counted.At.IsZero() {
 		return nil
 	}
@@ -133,9 +135,12 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 
 // reconcileModel adds the missing usage of one model and returns the number of rows
 // that it wrote.
-func (s *Service) reconcileModel(ctx context.Context, tx *db.Tx, base row, m gateway.ModelTotals, has recorded, before lastTotals) (made int, err error) {
+func (s *Service) reconcileModel(
+	ctx context.Context, tx *db.Tx, base row, m gateway.ModelTotals, has recorded, before lastTotals,
+) (made int, err error) {
 	k := modelKey{m.Provider, m.Model}
-	is := lastTotals{tokens: Tokens{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Other}, cost: m.CostNanoUSD, rows: before.rows, shrunk: before.shrunk}
+	is := before
+	is.tokens, is.cost = Tokens{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Other}, m.CostNanoUSD
 	if !plausible(is.tokens, costOf(is.cost)) {
 		s.Log.WarnContext(ctx, "ignored implausible usage of a transcript", "session", base.SessionKey, "model", m.Model)
 		return 0, nil
@@ -155,8 +160,7 @@ func (s *Service) reconcileModel(ctx context.Context, tx *db.Tx, base row, m gat
 		return insert(ctx, tx, r, s.Now())
 	}
 	missing := base
-	missing.Estimated = m.Estimated
-	missing.Tokens = is.tokens.minus(has.tokens)
+	missing.Estimated, missing.Tokens = m.Estimated, is.tokens.minus(has.tokens)
 	cost := is.cost - has.cost
 	if m.Estimated { // like what the ledger has of these calls
 		cost -= has.estimated

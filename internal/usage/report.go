@@ -60,7 +60,8 @@ func (s *Service) report(ctx context.Context, q db.Queryer, p Period, g Group, w
 	engine, byTime := s.DB.Engine(), g == ByDay || g == ByHour
 	hours := g == ByHour || g != ByDay && p.To.Sub(p.From) <= hourly
 	r := Report{
-		From: clock.At(p.From), To: clock.At(p.To), Zone: p.Zone.String(), Group: g, Unit: "day", Series: p.slots(hours), Groups: []Share{}, Bars: []Bar{},
+		From: clock.At(p.From), To: clock.At(p.To), Zone: p.Zone.String(), Group: g, Unit: "day", Series: p.slots(hours),
+		Groups: []Share{}, Bars: []Bar{},
 	}
 	if hours {
 		r.Unit = "hour"

@@ -30,8 +30,9 @@ const (
 // columnOf maps each dimension to an SQL expression that returns a ledger row's value in that
 // dimension, such as its agent ID.
 var columnOf = map[string]string{
-	overall: "''", string(ByAgent): "agent_id", string(BySource): "source", string(BySession): "session_key", string(ByJob): "job_id",
-	string(ByTask): "task_key", string(ByStandup): "standup_id", string(ByModel): "CASE WHEN provider = '' THEN model ELSE provider || '/' || model END",
+	overall: "''", string(ByAgent): "agent_id", string(BySource): "source", string(BySession): "session_key",
+	string(ByJob): "job_id", string(ByTask): "task_key", string(ByStandup): "standup_id",
+	string(ByModel): "CASE WHEN provider = '' THEN model ELSE provider || '/' || model END",
 }
 
 // sums lists the columns of the roll-up. Each column is the sum of an SQL expression over ledger
@@ -74,7 +75,10 @@ var (
 // pointers returns the scan targets for the columns listed in sums.
 func (a *amounts) pointers() []any {
 	t := &a.tokens
-	return []any{&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated, &a.calls, &a.took}
+	return []any{
+		&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost,
+		&a.estimated, &a.calls, &a.took,
+	}
 }
 
 // rollupKey identifies a row of the roll-up.
@@ -88,8 +92,9 @@ type rollupKey struct {
 func (r row) rollupKeys() []rollupKey {
 	var keys []rollupKey
 	for dimension, name := range map[string]string{
-		overall: "", string(ByAgent): r.AgentID, string(BySource): string(r.Source), string(BySession): r.SessionKey, string(ByJob): r.JobID,
-		string(ByTask): r.TaskKey, string(ByStandup): r.StandupID, string(ByModel): modelName(r.Provider, r.Model),
+		overall: "", string(ByAgent): r.AgentID, string(BySource): string(r.Source), string(BySession): r.SessionKey,
+		string(ByJob): r.JobID, string(ByTask): r.TaskKey, string(ByStandup): r.StandupID,
+		string(ByModel): modelName(r.Provider, r.Model),
 	} {
 		for _, span := range []int64{spanHour, spanDay} {
 			keys = append(keys, rollupKey{dimension, span, floor(r.at, span), name})
@@ -108,8 +113,8 @@ func ofTranscript(sessionID string) rollupKey {
 	return rollupKey{dimension: byTranscript, span: spanAll, name: sessionID}
 }
 
-// addToRollup sums up the given amounts of the ledger rows that match an SQL condition, and adds the sums to each of the
-// given roll-up rows.
+// addToRollup sums up the given amounts of the ledger rows that match an SQL condition, and adds the sums to each of
+// the given roll-up rows.
 func addToRollup(ctx context.Context, tx *db.Tx, keys []rollupKey, amounts, condition string, of ...any) error {
 	values := strings.Repeat(", (?, ?, ?, ?)", len(keys)-1)
 	args := make([]any, 0, 4*len(keys)+len(of))
@@ -130,8 +135,9 @@ func addToRollup(ctx context.Context, tx *db.Tx, keys []rollupKey, amounts, cond
 
 // readRollup returns one row of the roll-up, or zero amounts if there is none.
 func readRollup(ctx context.Context, q db.Queryer, k rollupKey) (a amounts, err error) {
-	err = q.QueryRow(ctx, `SELECT `+sumColumns+` FROM usage_rollup WHERE dimension = ? AND span = ? AND start = ? AND name = ?`,
-		k.dimension, k.span, k.start, k.name).Scan(a.pointers()...)
+	err = q.QueryRow(ctx,
+		`SELECT `+sumColumns+` FROM usage_rollup WHERE dimension = ? AND span = ? AND start = ? AND name = ?`, k.dimension,
+		k.span, k.start, k.name).Scan(a.pointers()...)
 	if db.IsNotFound(err) {
 		return a, nil
 	}
@@ -213,7 +219,9 @@ func (of selection) usageQuery(intervals []interval) (query string, args []any) 
 		}
 	}
 	return `pieces (slot, place, since, until) AS (
-			VALUES (CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))` + strings.Repeat(", (?, ?, ?, ?)", len(pieces)-1) + `
+			VALUES (CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))` + strings.Repeat(
+		", (?, ?, ?, ?)", len(pieces)-1,
+	) + `
 		), used AS (
 			SELECT slot, name, ` + sumColumns + from(`usage_rollup`, inSums) + `
 			UNION ALL
@@ -255,7 +263,8 @@ func (of selection) addUp(ctx context.Context, q db.Queryer, intervals []interva
 // cells returns the selected usage for each interval, broken down by name, such as by agent ID.
 func (of selection) cells(ctx context.Context, q db.Queryer, intervals []interval) ([]cell, error) {
 	query, args := of.usageQuery(intervals)
-	rows, err := q.Query(ctx, `WITH `+query+` SELECT slot, name, `+addedUp+` FROM used GROUP BY slot, name ORDER BY slot`, args...)
+	rows, err := q.Query(ctx, `WITH `+query+` SELECT slot, name, `+addedUp+` FROM used GROUP BY slot, name ORDER BY slot`,
+		args...)
 	return db.All(rows, err, scanCell)
 }
 

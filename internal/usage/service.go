@@ -272,7 +272,8 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 
 func (s *Service) urgent() bool { return s.Urgent(s.messages.total()) }
 
-// Report returns the usage in a period. If the caller already has two long reads in progress, Report waits until one of them ends; see db.LimitReads.
+// Report returns the usage in a period. If the caller already has two long reads in progress, Report waits until one
+// of them ends; see db.LimitReads.
 func (s *Service) Report(ctx context.Context, p Period, g Group, with Extras) (r Report, err error) {
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err
@@ -328,7 +329,9 @@ func (s *Service) SetPrices(ctx context.Context, list []Price, version *int64) (
 		if version != nil && *version != was.Version {
 			return ErrStale.With("The prices are now at version %d, but your change is based on version %d. Read GET /prices again and reapply your change.", was.Version, *version).Fact("version", was.Version)
 		}
-		made = Prices{Version: was.Version + 1, UpdatedAt: clock.Ptr(s.Now()), UpdatedBy: &by.Name, Prices: append([]Price{}, list...)}
+		made = Prices{
+			Version: was.Version + 1, UpdatedAt: clock.Ptr(s.Now()), UpdatedBy: &by.Name, Prices: append([]Price{}, list...),
+		}
 		// Wakes the process that estimates usage without a price.
 		if err := tx.Wake(ctx, topic); err != nil {
 			return err
@@ -336,7 +339,8 @@ func (s *Service) SetPrices(ctx context.Context, list []Price, version *int64) (
 		if err := insertPrices(ctx, tx, made); err != nil {
 			return err
 		}
-		return event.Record(ctx, tx, s.Now(), event.Audit, "prices.changed", event.Subject{Kind: "prices", ID: fmt.Sprint(made.Version), Name: "Prices"},
+		return event.Record(ctx, tx, s.Now(), event.Audit, "prices.changed",
+			event.Subject{Kind: "prices", ID: fmt.Sprint(made.Version), Name: "Prices"},
 			map[string]any{"version": made.Version, "before": was.Prices, "after": made.Prices})
 	})
 	if err != nil {

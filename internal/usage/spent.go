@@ -70,7 +70,9 @@ func (s *Service) SpentByRun(ctx context.Context, q db.Queryer, of Scope, runID 
 	condition, args := of.condition()
 	condition, args = "run_id = ? AND "+condition, append([]any{runID}, args...)
 	var ended amounts
-	err := q.QueryRow(ctx, `SELECT `+addedUp+` FROM (SELECT `+rowAmounts+` FROM usage_ledger WHERE `+condition+`) AS entries`, args...).Scan(ended.pointers()...)
+	err := q.QueryRow(ctx,
+		`SELECT `+addedUp+` FROM (SELECT `+rowAmounts+` FROM usage_ledger WHERE `+condition+`) AS entries`,
+		args...).Scan(ended.pointers()...)
 	if err != nil {
 		return Spent{}, fmt.Errorf("sum the usage of run %s: %w", runID, err)
 	}
@@ -93,7 +95,8 @@ const inProgress = `(SELECT *, 1 AS runs, CASE WHEN cost_nano IS NULL THEN 1 ELS
 
 // sumInProgress sums the stored usage of the runs in progress that match an SQL condition.
 func sumInProgress(ctx context.Context, q db.Queryer, condition string, args ...any) (a amounts, err error) {
-	err = q.QueryRow(ctx, `SELECT `+addedUp+` FROM (SELECT `+rowAmounts+` FROM `+inProgress+` WHERE `+condition+`) AS entries`, args...).
+	err = q.QueryRow(ctx,
+		`SELECT `+addedUp+` FROM (SELECT `+rowAmounts+` FROM `+inProgress+` WHERE `+condition+`) AS entries`, args...).
 		Scan(a.pointers()...)
 	if err != nil {
 		return a, fmt.Errorf("sum the usage of runs in progress: %w", err)
@@ -113,7 +116,8 @@ func (s *Service) InProgress(ctx context.Context, runID string) (going bool, err
 // SessionsInProgress returns the keys of the sessions with a run in progress that has used tokens.
 func (s *Service) SessionsInProgress(ctx context.Context, q db.Queryer, of Scope) ([]string, error) {
 	condition, args := of.condition()
-	rows, err := q.Query(ctx, `SELECT DISTINCT session_key FROM usage_going WHERE `+condition+` ORDER BY session_key`, args...)
+	rows, err := q.Query(ctx, `SELECT DISTINCT session_key FROM usage_going WHERE `+condition+` ORDER BY session_key`,
+		args...)
 	keys, err := db.All(rows, err, func(r db.Row) (key string, err error) { return key, r.Scan(&key) })
 	if err != nil {
 		return nil, fmt.Errorf("list the sessions in progress: %w", err)
@@ -133,10 +137,13 @@ const (
 )
 
 // RunsOver counts the runs that ended since a time and used at least an amount.
-func (s *Service) RunsOver(ctx context.Context, q db.Queryer, of Scope, since time.Time, by Quantity, amount int64) (n int, err error) {
+func (s *Service) RunsOver(
+	ctx context.Context, q db.Queryer, of Scope, since time.Time, by Quantity, amount int64,
+) (n int, err error) {
 	condition, args := of.condition()
 	args = append(append([]any{since.UnixMilli()}, args...), amount)
-	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT run_id FROM usage_ledger WHERE at >= ? AND runs > 0 AND `+condition+`
+	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM (SELECT run_id FROM usage_ledger WHERE at >= ? AND runs > 0 AND `+
+		condition+`
 		GROUP BY run_id HAVING `+string(by)+` >= ?) AS runs`, args...).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count runs: %w", err)

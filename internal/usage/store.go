@@ -61,10 +61,12 @@ func (r row) stored() (started *clock.Time, cost *int64) {
 func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	started, cost := r.stored()
 	t := r.Tokens
-	_, err := tx.Exec(ctx, `INSERT INTO usage_ledger (`+ledgerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.RunID, r.Provider, r.Model, r.kind, r.at, started, clock.At(time.UnixMilli(r.at)), clock.At(now),
-		r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID,
-		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price, r.table, r.runs, r.unpriced, r.Calls, r.Took.Milliseconds())
+	_, err := tx.Exec(ctx,
+		`INSERT INTO usage_ledger (`+ledgerColumns+
+			`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.RunID, r.Provider, r.Model, r.kind, r.at, started, clock.At(time.UnixMilli(r.at)), clock.At(now), r.AgentID,
+		r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID, t.Input, t.Output, t.CacheRead, t.CacheWrite,
+		t.Other, cost, r.price, r.table, r.runs, r.unpriced, r.Calls, r.Took.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("write usage of run %s: %w", r.RunID, err)
 	}
@@ -104,9 +106,12 @@ func answered(ctx context.Context, q db.Queryer, runID string) ([]row, error) {
 // hasRun sets it to sessionID.
 func hasRun(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, error) {
 	var n, unfiled int64
-	err := tx.QueryRow(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE session_id = '') FROM usage_ledger WHERE run_id = ?`, runID).Scan(&n, &unfiled)
+	err := tx.QueryRow(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE session_id = '') FROM usage_ledger WHERE run_id = ?`,
+		runID).Scan(&n, &unfiled)
 	if err == nil && unfiled > 0 && sessionID != "" {
-		if err = addToRollup(ctx, tx, []rollupKey{ofTranscript(sessionID)}, rowAmounts, `run_id = ? AND session_id = ''`, runID); err != nil {
+		if err = addToRollup(
+			ctx, tx, []rollupKey{ofTranscript(sessionID)}, rowAmounts, `run_id = ? AND session_id = ''`, runID,
+		); err != nil {
 			return false, err
 		}
 		_, err = tx.Exec(ctx, `UPDATE usage_ledger SET session_id = ? WHERE run_id = ? AND session_id = ''`, sessionID, runID)
@@ -140,7 +145,8 @@ func changeCount(ctx context.Context, q db.Queryer) (n int64, err error) {
 // starts at that time or with its first row, whichever is earlier. Unknown times are nil.
 func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
-	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)
+	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`,
+		ledger).Scan(&at, &since)
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the start of the ledger: %w", err)
 	}
@@ -172,7 +178,8 @@ type transcript struct {
 
 func readTranscript(ctx context.Context, q db.Queryer, sessionID string) (t transcript, err error) {
 	t.sessionID = sessionID
-	err = q.QueryRow(ctx, `SELECT session_key, agent_id, seq, version FROM usage_transcripts WHERE session_id = ?`, sessionID).
+	err = q.QueryRow(ctx, `SELECT session_key, agent_id, seq, version FROM usage_transcripts WHERE session_id = ?`,
+		sessionID).
 		Scan(&t.sessionKey, &t.agentID, &t.seq, &t.version)
 	if db.IsNotFound(err) {
 		return t, nil
@@ -201,7 +208,9 @@ type recorded struct {
 
 // recordedUsage returns a transcript's usage in the ledger by model, including inherited usage. It
 // also returns the time of the transcript's last row in the ledger.
-func recordedUsage(ctx context.Context, q db.Queryer, sessionID string) (by map[modelKey]recorded, last int64, err error) {
+func recordedUsage(
+	ctx context.Context, q db.Queryer, sessionID string,
+) (by map[modelKey]recorded, last int64, err error) {
 	by = map[modelKey]recorded{}
 	rows, err := q.Query(ctx, `
 		SELECT provider, model, CAST(SUM(input) AS BIGINT), CAST(SUM(output) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
@@ -217,7 +226,8 @@ func recordedUsage(ctx context.Context, q db.Queryer, sessionID string) (by map[
 	all, err := db.All(rows, err, func(r db.Row) (m model, err error) {
 		var at int64
 		t := &m.tokens
-		err = r.Scan(&m.provider, &m.model, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &m.cost, &m.estimated, &m.unpriced, &at)
+		err = r.Scan(&m.provider, &m.model, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &m.cost, &m.estimated,
+			&m.unpriced, &at)
 		last = max(last, at)
 		return m, err
 	})
@@ -266,7 +276,8 @@ func readLastTotals(ctx context.Context, q db.Queryer, sessionID string) (map[mo
 	rows, err := q.Query(ctx, `SELECT provider, model, input, output, cache_read, cache_write, other, cost_nano, rows_made, shrunk FROM usage_told WHERE session_id = ?`, sessionID)
 	all, err := db.All(rows, err, func(r db.Row) (m model, err error) {
 		t := &m.tokens
-		return m, r.Scan(&m.provider, &m.model, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &m.cost, &m.rows, &m.shrunk)
+		return m, r.Scan(&m.provider, &m.model, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &m.cost,
+			&m.rows, &m.shrunk)
 	})
 	by := map[modelKey]lastTotals{}
 	for _, m := range all {
@@ -282,7 +293,8 @@ func putLastTotals(ctx context.Context, tx *db.Tx, sessionID string, k modelKey,
 		ON CONFLICT (session_id, provider, model) DO UPDATE SET input = excluded.input, output = excluded.output, cache_read = excluded.cache_read,
 			cache_write = excluded.cache_write, other = excluded.other, cost_nano = excluded.cost_nano, rows_made = excluded.rows_made,
 			shrunk = excluded.shrunk`,
-		sessionID, k.provider, k.model, t.tokens.Input, t.tokens.Output, t.tokens.CacheRead, t.tokens.CacheWrite, t.tokens.Other, t.cost, t.rows, t.shrunk)
+		sessionID, k.provider, k.model, t.tokens.Input, t.tokens.Output, t.tokens.CacheRead, t.tokens.CacheWrite,
+		t.tokens.Other, t.cost, t.rows, t.shrunk)
 	return err
 }
 
@@ -310,7 +322,8 @@ func newestPrices(ctx context.Context, q db.Queryer) (Prices, error) {
 func insertPrices(ctx context.Context, tx *db.Tx, p Prices) error {
 	text, err := json.Marshal(p.Prices)
 	if err == nil {
-		_, err = tx.Exec(ctx, `INSERT INTO usage_prices (version, prices, made_at, made_by) VALUES (?, ?, ?, ?)`, p.Version, string(text), p.UpdatedAt, p.UpdatedBy)
+		_, err = tx.Exec(ctx, `INSERT INTO usage_prices (version, prices, made_at, made_by) VALUES (?, ?, ?, ?)`, p.Version,
+			string(text), p.UpdatedAt, p.UpdatedBy)
 	}
 	return err
 }
@@ -335,8 +348,8 @@ const rowColumns = `run_id, provider, model, kind, at, agent_id, session_key, se
 func scanRow(from db.Row) (r row, err error) {
 	t := &r.Tokens
 	var cost *int64
-	err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.kind, &r.at, &r.AgentID, &r.SessionKey, &r.SessionID, &r.Source, &r.JobID, &r.TaskKey, &r.StandupID,
-		&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost)
+	err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.kind, &r.at, &r.AgentID, &r.SessionKey, &r.SessionID, &r.Source,
+		&r.JobID, &r.TaskKey, &r.StandupID, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost)
 	if cost != nil {
 		r.Cost = costOf(*cost)
 	}

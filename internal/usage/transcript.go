@@ -109,7 +109,9 @@ const contextTurns = 20
 // omits. No turns are missing from row number completeFrom on. If the gateway cannot return the
 // omitted turns, completeFrom is math.MaxInt64. The result ours is false if the turns may belong to
 // another transcript.
-func (s *Service) addHiddenTurns(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, completeFrom int64, ours bool, err error) {
+func (s *Service) addHiddenTurns(
+	ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64,
+) (all []gateway.Turn, completeFrom int64, ours bool, err error) {
 	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, pageSize))+contextTurns)
 	if errors.Is(err, link.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
 		return shown, math.MaxInt64, true, nil // the runtime's totals cover their usage
@@ -286,7 +288,9 @@ const resumeOrigin = "main_session_restart_recovery"
 // new message, such as a turn that resumes after a restart, inherits the previous run's
 // trigger. If rows before the run are missing, its trigger is unknown.
 func (s *parser) startRun(id string, seq int64, at time.Time, row *gateway.Session) {
-	f := transcriptRun{Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: seq}
+	f := transcriptRun{
+		Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: seq,
+	}
 	switch q := s.question; {
 	case q != nil && q.Origin == resumeOrigin && s.last != trigger{}:
 		f.trigger, f.begin = s.last, q.Seq
@@ -318,7 +322,9 @@ func (s *parser) firstUnfinished(row *gateway.Session) int64 {
 // also unknown.
 func (f *transcriptRun) add(u *gateway.Usage, at time.Time) {
 	p := Part{Provider: u.Provider, Model: u.Model, Cost: costOf(0)}
-	if i := slices.IndexFunc(f.Parts, func(p Part) bool { return p.Provider == u.Provider && p.Model == u.Model }); i >= 0 {
+	if i := slices.IndexFunc(f.Parts, func(p Part) bool {
+		return p.Provider == u.Provider && p.Model == u.Model
+	}); i >= 0 {
 		p = f.Parts[i]
 		f.Parts = slices.Delete(f.Parts, i, i+1)
 	}

@@ -33,19 +33,22 @@ func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]T
 		}
 		rows, err := s.DB.Query(ctx, `
 			SELECT id, MAX(version), `+addedUp+` FROM (
-				SELECT session_id AS id, version, `+eachSum("0 AS %[1]s")+` FROM usage_transcripts WHERE TRUE`+inCondition("session_id", some)+`
+				SELECT session_id AS id, version, `+eachSum("0 AS %[1]s")+` FROM usage_transcripts
+					WHERE TRUE`+inCondition("session_id", some)+`
 				UNION ALL
 				SELECT name AS id, 0 AS version, `+sumColumns+` FROM usage_rollup
 					WHERE dimension = 'transcript' AND span = 0 AND start = 0`+inCondition("name", some)+`
 				UNION ALL
-				SELECT session_id AS id, 0 AS version, `+rowAmounts+` FROM `+inProgress+` WHERE TRUE`+inCondition("session_id", some)+`
+				SELECT session_id AS id, 0 AS version, `+rowAmounts+` FROM `+inProgress+`
+					WHERE TRUE`+inCondition("session_id", some)+`
 			) AS used GROUP BY id`, args...)
 		_, err = db.All(rows, err, func(r db.Row) (id string, err error) {
 			var a amounts
 			var version int64
 			err = r.Scan(append([]any{&id, &version}, a.pointers()...)...)
 			by[id] = Total{
-				Tokens: a.tokens, Cost: money.Nano(a.cost), Priced: a.priced > 0 || a.unpriced == 0, Complete: a.unpriced == 0, Version: version,
+				Tokens: a.tokens, Cost: money.Nano(a.cost), Priced: a.priced > 0 || a.unpriced == 0,
+				Complete: a.unpriced == 0, Version: version,
 			}
 			return id, err
 		})

@@ -50,14 +50,18 @@ type Tokens struct {
 }
 
 func (t Tokens) plus(o Tokens) Tokens {
-	return Tokens{t.Input + o.Input, t.Output + o.Output, t.CacheRead + o.CacheRead, t.CacheWrite + o.CacheWrite, t.Other + o.Other}
+	return Tokens{
+		t.Input + o.Input, t.Output + o.Output, t.CacheRead + o.CacheRead, t.CacheWrite + o.CacheWrite, t.Other + o.Other,
+	}
 }
 
 // Sum returns the number of all tokens.
 func (t Tokens) Sum() int64 { return t.Input + t.Output + t.CacheRead + t.CacheWrite + t.Other }
 
 func (t Tokens) minus(o Tokens) Tokens {
-	return Tokens{t.Input - o.Input, t.Output - o.Output, t.CacheRead - o.CacheRead, t.CacheWrite - o.CacheWrite, t.Other - o.Other}
+	return Tokens{
+		t.Input - o.Input, t.Output - o.Output, t.CacheRead - o.CacheRead, t.CacheWrite - o.CacheWrite, t.Other - o.Other,
+	}
 }
 
 // covers reports whether t has at least as many tokens as o in every class.
@@ -111,10 +115,11 @@ func (r Run) used(keep func(Part) bool) (used []Part) {
 type Part struct {
 	Provider, Model string
 	Tokens          Tokens
-	Cost            *money.Nano   // as computed by the runtime; nil without a price
-	Estimated       bool          // the runtime's numbers contradict each other
-	Calls           int64         // of the model; 0 if unknown
-	Took            time.Duration // until the ends of its calls, each since the end of the call before or the start of the run
+	Cost            *money.Nano // as computed by the runtime; nil without a price
+	Estimated       bool        // the runtime's numbers contradict each other
+	Calls           int64       // of the model; 0 if unknown
+	// until the ends of its calls, each since the end of the call before or the start of the run
+	Took time.Duration
 }
 
 // PartOf returns the usage that the runtime reported for a run.
@@ -175,11 +180,13 @@ func (r *Run) attribute(s trigger) {
 		source, r.JobID = Schedule, cmp.Or(r.JobID, job)
 	case s.origin == "cron":
 		source, r.JobID = Schedule, cmp.Or(r.JobID, s.job)
-	case place == "subagent", strings.HasPrefix(r.RunID, "announce:"), strings.HasPrefix(s.origin, "sessions_"), s.origin == "inter_session":
+	case place == "subagent", strings.HasPrefix(r.RunID, "announce:"), strings.HasPrefix(s.origin, "sessions_"),
+		s.origin == "inter_session":
 		source = SubAgent
 	case s.origin == "heartbeat", place == "main" && s == trigger{}:
 		source = Heartbeat
-	case s.asked && s.origin == "" && (place == "main" || place == "dashboard" || place == "openai" || place == "openai-user"):
+	case s.asked && s.origin == "" &&
+		(place == "main" || place == "dashboard" || place == "openai" || place == "openai-user"):
 		source = Human
 	}
 	r.Source = cmp.Or(r.Source, source)
@@ -230,7 +237,9 @@ func (a amounts) minus(o amounts) amounts {
 }
 
 func (a amounts) sums() Sums {
-	s := Sums{Runs: a.runs, Unpriced: a.unpriced, Corrections: a.corrections, Tokens: a.tokens, Estimated: money.Nano(a.estimated)}
+	s := Sums{
+		Runs: a.runs, Unpriced: a.unpriced, Corrections: a.corrections, Tokens: a.tokens, Estimated: money.Nano(a.estimated),
+	}
 	if a.priced > 0 || a.unpriced == 0 {
 		cost := money.Nano(a.cost)
 		s.CostUSD = &cost

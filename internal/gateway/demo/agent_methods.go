@@ -71,7 +71,11 @@ func (r *Runtime) handleAgent(c call) (any, *Failure) {
 	}
 	c.reply(accepted)
 	s, created := r.sessionOf(key, a)
-	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, maxTimerMs/1000))*r.options.Timing.Second, r.now()), created)
+	r.enqueue(
+		newRun(c, s, a, in.IdempotencyKey, in.Message,
+			time.Duration(min(timeout, maxTimerMs/1000))*r.options.Timing.Second, r.now()),
+		created,
+	)
 	return nil, nil
 }
 
@@ -289,7 +293,9 @@ func (q *run) result() object {
 // details returns the run's model, tokens and cost.
 func (q *run) details() object {
 	u := q.outcome.spent
-	out := object{"sessionId": q.session.id, "provider": u.model.provider, "model": u.model.id, "contextTokens": u.model.window}
+	out := object{
+		"sessionId": q.session.id, "provider": u.model.provider, "model": u.model.id, "contextTokens": u.model.window,
+	}
 	if q.outcome.kind == answered {
 		out["usage"] = object{
 			"input": u.input, "output": u.output, "cacheRead": u.cacheRead, "cacheWrite": u.cacheWrite,

@@ -97,7 +97,9 @@ func (r *Runtime) AskQuestion(agentID, sessionKey, runID string, life time.Durat
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.newAsked("question", "ask_"+strings.ReplaceAll(uuid.NewString(), "-", ""), life, questionLife)
-	a.question = object{"questions": parts, "agentId": agentID, "sessionKey": canonical(sessionKey), "runId": cmp.Or(runID, uuid.NewString())}
+	a.question = object{
+		"questions": parts, "agentId": agentID, "sessionKey": canonical(sessionKey), "runId": cmp.Or(runID, uuid.NewString()),
+	}
 	r.broadcast(audience{scope: scopeQuestions}, "question.requested", a.row())
 	return a.id
 }
@@ -198,13 +200,17 @@ func (a *asked) about() object {
 // row returns a pending request as in events and lists.
 func (a *asked) row() object {
 	if a.kind == "question" {
-		row := merge(a.question, object{"id": a.id, "createdAtMs": a.createdAt, "expiresAtMs": a.expiresAt, "status": a.status})
+		row := merge(a.question, object{
+			"id": a.id, "createdAtMs": a.createdAt, "expiresAtMs": a.expiresAt, "status": a.status,
+		})
 		if a.answers != nil {
 			row["answers"], row["resolvedBy"] = a.answers, a.by
 		}
 		return row
 	}
-	return object{"approvalKind": a.kind, "id": a.id, "request": a.request, "createdAtMs": a.createdAt, "expiresAtMs": a.expiresAt}
+	return object{
+		"approvalKind": a.kind, "id": a.id, "request": a.request, "createdAtMs": a.createdAt, "expiresAtMs": a.expiresAt,
+	}
 }
 
 func (r *Runtime) pendingAsked(kind string) []object {
@@ -224,7 +230,10 @@ func (r *Runtime) listApprovals(kind string) func(call) (any, *Failure) {
 
 func unknownApproval() *Failure {
 	f := invalid("unknown or expired approval id")
-	f.Details = object{"reason": "APPROVAL_NOT_FOUND", "remediation": "Re-request the action; pending approvals are cleared after expiry or restart."}
+	f.Details = object{
+		"reason":      "APPROVAL_NOT_FOUND",
+		"remediation": "Re-request the action; pending approvals are cleared after expiry or restart.",
+	}
 	return f
 }
 
@@ -271,7 +280,10 @@ func (r *Runtime) handleApproval(c call) (any, *Failure) {
 	}
 	is := object{
 		"id": a.id, "status": a.status, "urlPath": "/approve/" + a.id, "createdAtMs": a.createdAt, "expiresAtMs": a.expiresAt,
-		"presentation": object{"kind": a.kind, "commandText": a.request["command"], "agentId": a.request["agentId"], "allowedDecisions": a.request["allowedDecisions"]},
+		"presentation": object{
+			"kind": a.kind, "commandText": a.request["command"], "agentId": a.request["agentId"],
+			"allowedDecisions": a.request["allowedDecisions"],
+		},
 	}
 	if a.status != "pending" {
 		is["resolvedAtMs"], is["reason"], is["resolver"] = a.endedAt, a.reason, object{"kind": "system"}

@@ -106,7 +106,8 @@ func (r *Runtime) startScenario(e scenario) {
 		s.parent = "agent:" + a.ID + ":main"
 	}
 	q := &run{
-		boot: r.boot, session: s, agent: a, id: uuid.NewString(), message: e.ask, taskID: uuid.NewString(), createdAt: r.now(), work: &e,
+		boot: r.boot, session: s, agent: a, id: uuid.NewString(), message: e.ask, taskID: uuid.NewString(),
+		createdAt: r.now(), work: &e,
 	}
 	r.enqueue(q, created)
 }
@@ -116,7 +117,9 @@ func (r *Runtime) startScenario(e scenario) {
 func (r *Runtime) StartWork(agentID, place, label string, every time.Duration, does Script) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.startScenario(scenario{agent: agentID, place: place, label: label, ask: does.Ask, steps: does.Steps, answer: does.Answer, every: every})
+	r.startScenario(scenario{
+		agent: agentID, place: place, label: label, ask: does.Ask, steps: does.Steps, answer: does.Answer, every: every,
+	})
 }
 
 // scenarioSession returns the session for a scenario that starts at the given time. If the

@@ -19,7 +19,10 @@ var (
 	thanks      = regexp.MustCompile(`^(thanks|thank you|great|good work|well done|perfect)\b`)
 	asksBlocked = regexp.MustCompile(`\b(blocked|blockers?|blocking|blocks|stuck|waiting)\b`)
 	asksStatus  = regexp.MustCompile(`\b(status|progress|update|working on|doing|how far|next|plan|busy|today)\b`)
-	states      = map[string]string{"backlog": "in the backlog", "todo": "not started", "in_progress": "in progress", "review": "in review", "done": "done"}
+	states      = map[string]string{
+		"backlog": "in the backlog", "todo": "not started", "in_progress": "in progress", "review": "in review",
+		"done": "done",
+	}
 	littleWords = strings.Fields("what when where which whose does have this that with from they them your yours much many could would should please about there tell into more just also been were will task")
 )
 
@@ -40,7 +43,8 @@ func (r *Runtime) chat(ctx context.Context, a Agent, in Question) (string, error
 			if i := slices.IndexFunc(tasks, func(t Task) bool { return t.Key == key }); i >= 0 {
 				said := fmt.Sprintf("%s (%s) is %s. ", tasks[i].named(), other.Name, states[tasks[i].Status])
 				if tasks[i].Blocked != "" {
-					said = fmt.Sprintf("%s (%s) is blocked %s: %s. ", tasks[i].named(), other.Name, age(tasks[i].BlockedDays), tasks[i].reason())
+					said = fmt.Sprintf("%s (%s) is blocked %s: %s. ", tasks[i].named(), other.Name,
+						age(tasks[i].BlockedDays), tasks[i].reason())
 				}
 				return strings.TrimSpace(said + r.recall(a, in.SessionKey, tasks[i].Title+" "+in.Message)), nil
 			}
@@ -64,7 +68,10 @@ func (r *Runtime) chat(ctx context.Context, a Agent, in Question) (string, error
 	case thanks.MatchString(text):
 		return "You're welcome. " + plan, nil
 	case taskKey.MatchString(strings.ToUpper(in.SessionKey)):
-		return fmt.Sprintf("To do that I need a run of its own: “%s” Send %s to me again with it as the note, and I'll start at once.", asked, taskKey.FindString(strings.ToUpper(in.SessionKey))), nil
+		return fmt.Sprintf(
+			"To do that I need a run of its own: “%s” Send %s to me again with it as the note, and I'll start at once.", asked,
+			taskKey.FindString(strings.ToUpper(in.SessionKey)),
+		), nil
 	}
 	return fmt.Sprintf("I've read it: “%s” %s Send it to me as a task if I should work on it first.", asked, plan), nil
 }

@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// The runtime's configuration has only the agents, their models, and whether they ask before they run commands. A patch survives restarts, as
-// the file of a real gateway does.
+// The runtime's configuration has only the agents, their models, and whether they ask before they run commands. A
+// patch survives restarts, as the file of a real gateway does.
 
-var configPatchParams = params{required: words("raw"), optional: words("baseHash note replacePaths sessionKey restartDelayMs deliveryContext")}
+var configPatchParams = params{
+	required: words("raw"), optional: words("baseHash note replacePaths sessionKey restartDelayMs deliveryContext"),
+}
 
 // initialConfig returns the configuration before the first patch.
 func initialConfig(agents []Agent) object {
@@ -44,8 +46,8 @@ func (r *Runtime) handleConfigGet(c call) (any, *Failure) {
 	}
 	data, _ := json.MarshalIndent(r.config, "", "  ") // plain values always encode
 	return object{
-		"path": "demo/openclaw.json", "exists": true, "valid": true, "raw": string(data), "parsed": r.config, "config": r.config,
-		"hash": r.configHash(), "issues": []object{}, "warnings": []object{},
+		"path": "demo/openclaw.json", "exists": true, "valid": true, "raw": string(data), "parsed": r.config,
+		"config": r.config, "hash": r.configHash(), "issues": []object{}, "warnings": []object{},
 	}, nil
 }
 
@@ -71,7 +73,10 @@ func (r *Runtime) handleConfigPatch(c call) (any, *Failure) {
 		return nil, invalid("config.patch would remove entries from array path(s): %s. Pass replacePaths with the exact path(s) when this is intentional, or use config.apply for full-config replacement.", strings.Join(lost, ", "))
 	}
 	r.config = next
-	return object{"ok": true, "path": "demo/openclaw.json", "hash": r.configHash(), "config": r.config, "changedPaths": append([]string{}, changed...)}, nil
+	return object{
+		"ok": true, "path": "demo/openclaw.json", "hash": r.configHash(), "config": r.config,
+		"changedPaths": append([]string{}, changed...),
+	}, nil
 }
 
 // mergePatch returns the object with a JSON merge patch applied. It adds to lost the paths of lists
@@ -134,7 +139,9 @@ func (r *Runtime) configuredModel(a Agent) object {
 func (r *Runtime) unknownModel(a Agent) string {
 	name, _ := r.configuredModel(a)["primary"].(string)
 	own := modelOf(a)
-	if name == own.provider+"/"+own.id || slices.ContainsFunc(models, func(m model) bool { return m.provider+"/"+m.id == name }) {
+	if name == own.provider+"/"+own.id || slices.ContainsFunc(models, func(m model) bool {
+		return m.provider+"/"+m.id == name
+	}) {
 		return ""
 	}
 	return name

@@ -95,7 +95,9 @@ func (r *Runtime) rateLimited(serve func(c call) (any, *Failure)) func(c call) (
 				Code:      "UNAVAILABLE",
 				Message:   fmt.Sprintf("rate limit exceeded for %s; retry after %ds", c.method, int(math.Ceil(wait.Seconds()))),
 				Retryable: true, RetryAfterMs: int(wait.Milliseconds()),
-				Details: object{"method": c.method, "limit": fmt.Sprintf("%d per %ds", r.options.Writes, int(cronWindow.Seconds()))},
+				Details: object{
+					"method": c.method, "limit": fmt.Sprintf("%d per %ds", r.options.Writes, int(cronWindow.Seconds())),
+				},
 			}
 		}
 		if c.conn.writes == nil {
@@ -117,7 +119,9 @@ func (r *Runtime) handleCronList(c call) (any, *Failure) {
 	if f := cronParams.read("cron.list", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(checkRange("cron.list", "limit", in.Limit, 1, 200), checkRange("cron.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+	if f := cmp.Or(
+		checkRange("cron.list", "limit", in.Limit, 1, 200), checkRange("cron.list", "offset", in.Offset, 0, math.MaxInt),
+	); f != nil {
 		return nil, f
 	}
 	enabled := cmp.Or(in.Enabled, "enabled")
@@ -127,7 +131,8 @@ func (r *Runtime) handleCronList(c call) (any, *Failure) {
 	all := slices.DeleteFunc(slices.Clone(r.jobs), func(j *cronJob) bool {
 		text := strings.ToLower(strings.Join([]string{j.id, j.Name, j.Description, j.AgentID}, " "))
 		return enabled == "enabled" && !j.Enabled || enabled == "disabled" && j.Enabled ||
-			in.AgentID != "" && in.AgentID != j.AgentID || in.ScheduleKind != "" && in.ScheduleKind != "all" && in.ScheduleKind != j.Schedule.Kind ||
+			in.AgentID != "" && in.AgentID != j.AgentID ||
+			in.ScheduleKind != "" && in.ScheduleKind != "all" && in.ScheduleKind != j.Schedule.Kind ||
 			!strings.Contains(text, strings.ToLower(in.Query))
 	})
 	slices.SortFunc(all, func(a, b *cronJob) int {
@@ -211,7 +216,9 @@ func (r *Runtime) handleCronAdd(c call) (any, *Failure) {
 			j := r.jobs[i]
 			was := j.revision()
 			r.redefine(j, in, now)
-			return object{"created": false, "updated": j.revision() != was, "job": j.methodJSON(), "deliveryPreview": preview()}, nil
+			return object{
+				"created": false, "updated": j.revision() != was, "job": j.methodJSON(), "deliveryPreview": preview(),
+			}, nil
 		}
 	}
 	j := &cronJob{spec: in, id: uuid.NewString(), createdAt: now, updatedAt: now}
@@ -271,7 +278,8 @@ func (r *Runtime) handleCronUpdate(c call) (any, *Failure) {
 	if in.ExpectedConfigRevision != "" && in.ExpectedConfigRevision != j.revision() {
 		f := invalid("cron job definition no longer matches the loaded version; review the latest version before retrying")
 		f.Details = object{
-			"code": "CRON_JOB_CHANGED", "expectedConfigRevision": in.ExpectedConfigRevision, "actualConfigRevision": j.revision(),
+			"code": "CRON_JOB_CHANGED", "expectedConfigRevision": in.ExpectedConfigRevision,
+			"actualConfigRevision": j.revision(),
 		}
 		return nil, f
 	}
@@ -330,7 +338,9 @@ func (r *Runtime) handleCronRuns(c call) (any, *Failure) {
 	if f := cronRunsParams.read("cron.runs", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(checkRange("cron.runs", "limit", in.Limit, 1, 200), checkRange("cron.runs", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+	if f := cmp.Or(
+		checkRange("cron.runs", "limit", in.Limit, 1, 200), checkRange("cron.runs", "offset", in.Offset, 0, math.MaxInt),
+	); f != nil {
 		return nil, f
 	}
 	id := cmp.Or(in.ID, in.JobID)
@@ -338,12 +348,15 @@ func (r *Runtime) handleCronRuns(c call) (any, *Failure) {
 		return nil, invalid("invalid cron.runs params: missing id")
 	}
 	all := slices.DeleteFunc(append([]object{}, r.jobHistory...), func(e object) bool {
-		return in.Scope != "all" && id != "" && e["jobId"] != id || in.Status != "" && in.Status != "all" && e["status"] != in.Status
+		return in.Scope != "all" && id != "" && e["jobId"] != id ||
+			in.Status != "" && in.Status != "all" && e["status"] != in.Status
 	})
 	slices.Reverse(all)
 	page := all[min(in.Offset, len(all)):]
 	page = page[:min(in.Limit, len(page))]
-	out := object{"entries": page, "total": len(all), "offset": in.Offset, "limit": in.Limit, "hasMore": false, "nextOffset": nil}
+	out := object{
+		"entries": page, "total": len(all), "offset": in.Offset, "limit": in.Limit, "hasMore": false, "nextOffset": nil,
+	}
 	if end := in.Offset + len(page); end < len(all) {
 		out["hasMore"], out["nextOffset"] = true, end
 	}

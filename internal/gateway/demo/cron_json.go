@@ -56,7 +56,9 @@ func (j *cronJob) definition() object {
 
 // eventJSON returns the job in the form that events use.
 func (j *cronJob) eventJSON() object {
-	return merge(j.definition(), object{"id": j.id, "createdAtMs": j.createdAt, "updatedAtMs": j.updatedAt, "state": j.state()})
+	return merge(j.definition(), object{
+		"id": j.id, "createdAtMs": j.createdAt, "updatedAtMs": j.updatedAt, "state": j.state(),
+	})
 }
 
 // methodJSON returns the job in the form that methods return.

@@ -82,7 +82,8 @@ func (p params) read(name, at string, raw json.RawMessage, v any) *Failure {
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return invalid("invalid %s params: at %s/%s: must be %s", name, at, p.jsonName(wrong.Field), jsonType(wrong.Type.Kind().String()))
+			return invalid("invalid %s params: at %s/%s: must be %s", name, at, p.jsonName(wrong.Field),
+				jsonType(wrong.Type.Kind().String()))
 		}
 		return invalid("invalid %s params: %smust be object", name, where)
 	}

@@ -121,7 +121,9 @@ func (r *Runtime) check(c *Conn, raw json.RawMessage) (in Login, f *Failure) {
 		return in, invalid("invalid role")
 	}
 	if c.origin != "" {
-		f = invalid("origin not allowed (open the Control UI from the gateway host or allow it in gateway.controlUi.allowedOrigins)")
+		f = invalid(
+			"origin not allowed (open the Control UI from the gateway host or allow it in gateway.controlUi.allowedOrigins)",
+		)
 		f.Details = object{"code": "CONTROL_UI_ORIGIN_NOT_ALLOWED"}
 		return in, f
 	}

@@ -33,7 +33,11 @@ func (r *Runtime) handleHistory(c call) (any, *Failure) {
 	if f := historyParams.read("chat.history", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(checkRange("chat.history", "limit", in.Limit, 1, 1000), checkRange("chat.history", "offset", in.Offset, 0, math.MaxInt), checkRange("chat.history", "maxChars", in.MaxChars, 1, historyCharsMax)); f != nil {
+	if f := cmp.Or(
+		checkRange("chat.history", "limit", in.Limit, 1, 1000),
+		checkRange("chat.history", "offset", in.Offset, 0, math.MaxInt),
+		checkRange("chat.history", "maxChars", in.MaxChars, 1, historyCharsMax),
+	); f != nil {
 		return nil, f
 	}
 	out := object{
@@ -80,7 +84,8 @@ func (s *session) pendingInputs(maxChars int) object {
 		items = append(items, object{
 			"id": id, "runId": q.id, "acceptedAt": q.createdAt, "state": "queued",
 			"message": truncateTexts(object{
-				"role": "user", "content": q.question().text, "timestamp": q.createdAt, "__openclaw": object{"id": "pending-input:" + id},
+				"role": "user", "content": q.question().text, "timestamp": q.createdAt,
+				"__openclaw": object{"id": "pending-input:" + id},
 			}, maxChars),
 		})
 	}

@@ -170,7 +170,10 @@ func (r *Runtime) handleSessions(c call) (any, *Failure) {
 	if f := sessionsParams.read("sessions.list", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(checkRange("sessions.list", "limit", in.Limit, 1, math.MaxInt), checkRange("sessions.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+	if f := cmp.Or(
+		checkRange("sessions.list", "limit", in.Limit, 1, math.MaxInt),
+		checkRange("sessions.list", "offset", in.Offset, 0, math.MaxInt),
+	); f != nil {
 		return nil, f
 	}
 	all := r.latest("")

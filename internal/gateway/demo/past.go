@@ -97,7 +97,8 @@ func (r *Runtime) seedDay(day time.Time, s Span, work []Work) {
 		if pseudoRandom(10, key, "held") >= often {
 			continue
 		}
-		r.seedThread(key, day.Add(7*time.Hour+time.Duration(pseudoRandom(11*3600, key))*time.Second), s, e.place == subAgentPlace, place)
+		r.seedThread(key, day.Add(7*time.Hour+time.Duration(pseudoRandom(11*3600, key))*time.Second), s,
+			e.place == subAgentPlace, place)
 	}
 	for _, w := range work {
 		at := max(day.Unix()+7*3600+pseudoRandom(3*3600, w.Key, date), w.From.Unix())
@@ -271,7 +272,10 @@ func (w *writer) call(n int, st Step) (message, int) {
 	l := &Line{Role: "assistant", Text: st.Says, Call: w.callID(n), Tool: st.Tool, Args: st.Args}
 	// The model writes the tool call too, so it counts as output.
 	written := st.Says + st.Tool + fmt.Sprint(st.Args)
-	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, stop: "toolUse", line: l, spent: w.s.modelCall(written, w.at)}, tokens(written)-tokens(l.Text))
+	return w.add(
+		message{role: l.Role, text: l.Text, runID: w.runID, stop: "toolUse", line: l, spent: w.s.modelCall(written, w.at)},
+		tokens(written)-tokens(l.Text),
+	)
 }
 
 // result appends the row for the result of the n-th step.
@@ -297,7 +301,9 @@ type DirectAnswer struct {
 // question with the current time of the runtime's clock, and the answer with a time that is later
 // by the given duration. To create standups for past days, the demo sets the clock back and calls
 // AnswerDirectly.
-func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration) (DirectAnswer, error) {
+func (r *Runtime) AnswerDirectly(
+	ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration,
+) (DirectAnswer, error) {
 	a, ok := r.agent(agentID)
 	if !ok {
 		return DirectAnswer{}, fmt.Errorf("demo: no agent %q", agentID)

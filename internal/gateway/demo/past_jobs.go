@@ -32,7 +32,8 @@ func (r *Runtime) seedJob(h Job, p Past) error {
 	j := &cronJob{
 		spec: spec{
 			Name: h.Name, Description: h.What, AgentID: h.AgentID, Enabled: true, SessionTarget: "isolated", WakeMode: "now",
-			Schedule: schedule{Kind: "cron", Expr: h.Expr, Tz: p.zone().String()}, Payload: payload{Kind: "agentTurn", Message: h.Ask},
+			Schedule: schedule{Kind: "cron", Expr: h.Expr, Tz: p.zone().String()},
+			Payload:  payload{Kind: "agentTurn", Message: h.Ask},
 		},
 		id: fixedID("job", h.Name).String(), createdAt: createdAt, updatedAt: createdAt,
 	}
@@ -66,7 +67,9 @@ func (r *Runtime) seedJobRun(j *cronJob, h Job, due time.Time, back int) {
 	name := fixedID(j.id, due.Format(time.RFC3339)).String()
 	key := "agent:" + h.AgentID + ":cron:" + j.id + ":run:" + name
 	did := h.Run(name)
-	e := scenario{agent: h.AgentID, place: "cron", label: "Automation: " + j.Name, ask: h.Ask, steps: did.Steps, answer: did.Answer}
+	e := scenario{
+		agent: h.AgentID, place: "cron", label: "Automation: " + j.Name, ask: h.Ask, steps: did.Steps, answer: did.Answer,
+	}
 	if slices.Contains(h.Failed, back) {
 		e.steps = e.steps[:1]
 		e.steps[0].Result, e.steps[0].Failed = h.Output, true

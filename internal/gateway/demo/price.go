@@ -65,13 +65,16 @@ func (u spent) total() int64 { return u.prompt() + u.output }
 
 // cost returns the price of the usage in nano-dollars.
 func (u spent) cost() int64 {
-	return u.input*u.model.input + u.output*u.model.output + u.cacheRead*u.model.cacheRead + u.cacheWrite*u.model.cacheWrite
+	return u.input*u.model.input + u.output*u.model.output + u.cacheRead*u.model.cacheRead +
+		u.cacheWrite*u.model.cacheWrite
 }
 
 // spend returns the usage for an answer to a question. The preceding conversation has
 // `context` tokens, and `cached` of them are in the provider's cache.
 func spend(m model, context, cached int64, question, answer string) spent {
-	return spent{model: m, input: tokens(question), output: tokens(answer), cacheRead: cached, cacheWrite: context - cached}
+	return spent{
+		model: m, input: tokens(question), output: tokens(answer), cacheRead: cached, cacheWrite: context - cached,
+	}
 }
 
 // json returns the `usage` member of a message.

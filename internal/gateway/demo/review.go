@@ -69,7 +69,9 @@ func (r *Runtime) review(ctx context.Context, in Question) (string, error) {
 			}
 		}
 	}
-	blocked := slices.DeleteFunc(slices.Clone(all), func(t assignedTask) bool { return t.Blocked == "" || t.Status == "done" })
+	blocked := slices.DeleteFunc(slices.Clone(all), func(t assignedTask) bool {
+		return t.Blocked == "" || t.Status == "done"
+	})
 	slices.SortStableFunc(blocked, func(a, b assignedTask) int { return cmp.Compare(b.BlockedDays, a.BlockedDays) })
 	out := review{Resolutions: []resolution{}, Escalations: []escalation{}, ActionItems: proposeActions(all, blocked)}
 	numbers := blockerNumbers(in.Message)
@@ -82,7 +84,9 @@ func (r *Runtime) review(ctx context.Context, in Question) (string, error) {
 			})
 			continue
 		}
-		out.Resolutions = append(out.Resolutions, resolution{Blocker: numbers[t.Key], Task: &t.Key, Resolution: resolutionFor(t)})
+		out.Resolutions = append(out.Resolutions, resolution{
+			Blocker: numbers[t.Key], Task: &t.Key, Resolution: resolutionFor(t),
+		})
 	}
 	out.Summary = summary(all, done, out)
 	var b bytes.Buffer
@@ -141,7 +145,8 @@ func resolutionFor(t assignedTask) string {
 			return fmt.Sprintf(rule.way, t.agent.Name)
 		}
 	}
-	return fmt.Sprintf("%s splits off the part that isn't blocked and tells me by end of day what is still missing.", t.agent.Name)
+	return fmt.Sprintf("%s splits off the part that isn't blocked and tells me by end of day what is still missing.",
+		t.agent.Name)
 }
 
 // proposeActions returns up to two action items. It skips items that are already on the
@@ -150,7 +155,9 @@ func proposeActions(all, blocked []assignedTask) []actionItem {
 	items := []actionItem{}
 	propose := func(title, assignee string) {
 		title = clip(title, 120)
-		onBoard := slices.ContainsFunc(all, func(t assignedTask) bool { return t.Status != "done" && strings.EqualFold(clip(t.Title, 120), title) })
+		onBoard := slices.ContainsFunc(all, func(t assignedTask) bool {
+			return t.Status != "done" && strings.EqualFold(clip(t.Title, 120), title)
+		})
 		proposed := slices.ContainsFunc(items, func(i actionItem) bool { return i.Title == title })
 		if len(items) < 2 && !onBoard && !proposed {
 			items = append(items, actionItem{Title: title, Assignee: assignee})

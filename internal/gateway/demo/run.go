@@ -160,7 +160,9 @@ func (r *Runtime) think(ctx context.Context, in Question, q *run, turn Turn) (ou
 	}
 	text, err := r.reply(ctx, q.agent, in)
 	if err != nil {
-		return outcome{kind: failed, error: fmt.Sprintf("LLM request failed: could not read the board: %v", err)}, ctx.Err() == nil
+		return outcome{
+			kind: failed, error: fmt.Sprintf("LLM request failed: could not read the board: %v", err),
+		}, ctx.Err() == nil
 	}
 	return outcome{text: text}, true
 }
@@ -368,5 +370,6 @@ type owner struct{ connID, deviceID string }
 // mayStop reports whether a client may abort a run. Only the run's owner and clients with
 // the admin scope may do so.
 func (c *Conn) mayStop(q *run) bool {
-	return c.hasScope(scopeAdmin) || q.owner == nil || q.owner.connID == c.id || c.deviceID != "" && q.owner.deviceID == c.deviceID
+	return c.hasScope(scopeAdmin) || q.owner == nil || q.owner.connID == c.id ||
+		c.deviceID != "" && q.owner.deviceID == c.deviceID
 }

@@ -68,8 +68,8 @@ func Start(ctx context.Context, options Options) (*Runtime, error) {
 	}
 	r := &Runtime{
 		options: options, addr: ln.Addr().String(),
-		conns: map[*Conn]struct{}{}, sessions: map[string]*session{}, lastWorkAt: map[string]int64{}, files: map[string]string{},
-		config: initialConfig(options.Agents),
+		conns: map[*Conn]struct{}{}, sessions: map[string]*session{}, lastWorkAt: map[string]int64{},
+		files: map[string]string{}, config: initialConfig(options.Agents),
 	}
 	r.methods = r.methodTable()
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -199,7 +199,8 @@ func (r *Runtime) broadcast(to audience, name string, payload any) {
 
 // has reports whether a client is in the audience. The caller must hold the runtime's lock.
 func (to audience) has(c *Conn) bool {
-	return c.helloSent.Load() && c.hasScope(to.scope) && (c.subscribed || !to.subscribed) && (to.capable == "" || slices.Contains(c.caps, to.capable))
+	return c.helloSent.Load() && c.hasScope(to.scope) && (c.subscribed || !to.subscribed) &&
+		(to.capable == "" || slices.Contains(c.caps, to.capable))
 }
 
 // agent returns the agent with the given id.

@@ -25,7 +25,8 @@ type Prompt struct {
 	Channel    bool   // comes from a channel such as Telegram: chat.abort has no effect, and the run has no task
 	Parent     string // key of the session that spawns this one; empty if none does
 	Label      string // title of a spawned session
-	Instead    string // if set, the session's queued runs end with this error, and the run starts even if the session is held
+	// if set, the session's queued runs end with this error, and the run starts even if the session is held
+	Instead string
 }
 
 // Run is a run that a restart interrupted.
@@ -57,8 +58,8 @@ func (r *Runtime) Prompt(in Prompt) error {
 		}
 	}
 	q := &run{
-		boot: r.boot, session: s, agent: a, id: in.RunID, message: in.Message, prompt: in, taskID: uuid.NewString(), createdAt: r.now(),
-		viaChatSend: in.Channel,
+		boot: r.boot, session: s, agent: a, id: in.RunID, message: in.Message, prompt: in, taskID: uuid.NewString(),
+		createdAt: r.now(), viaChatSend: in.Channel,
 	}
 	if p := r.sessions[canonical(in.Parent)]; p != nil && p.active != nil {
 		q.owner = p.active.owner

@@ -57,8 +57,8 @@ func (r *Runtime) wakeParent(q *run) {
 	if p := r.sessions[canonical(q.session.parent)]; p != nil {
 		text := "A sub-agent was cancelled: " + clip(q.message, 120)
 		r.enqueue(&run{
-			boot: q.boot, session: p, agent: q.agent, id: uuid.NewString(), message: text, prompt: Prompt{Tool: "subagent_announce"},
-			taskID: uuid.NewString(), owner: q.owner, createdAt: r.now(),
+			boot: q.boot, session: p, agent: q.agent, id: uuid.NewString(), message: text,
+			prompt: Prompt{Tool: "subagent_announce"}, taskID: uuid.NewString(), owner: q.owner, createdAt: r.now(),
 		}, false)
 	}
 }

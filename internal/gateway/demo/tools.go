@@ -15,7 +15,9 @@ func (r *Runtime) SetServers(agentID string, servers ...string) {
 // handleTools lists the tools from MCP servers in a session. A real gateway also lists its own.
 func (r *Runtime) handleTools(c call) (any, *Failure) {
 	var in struct{ SessionKey string }
-	if f := (params{required: words("sessionKey"), optional: words("agentId")}).read("tools.effective", "", c.params, &in); f != nil {
+	if f := (params{
+		required: words("sessionKey"), optional: words("agentId"),
+	}).read("tools.effective", "", c.params, &in); f != nil {
 		return nil, f
 	}
 	s := r.sessions[canonical(in.SessionKey)]

@@ -97,7 +97,8 @@ func (r *Runtime) UsageBetween(agentID string, from, to time.Time) Usage {
 		for _, of := range runs {
 			if t := &of.used; of.last >= from.UnixMilli() && of.last <= to.UnixMilli() && t.tokens() > 0 {
 				u.Runs++
-				u.Input, u.Output, u.CacheRead, u.CacheWrite = u.Input+t.input, u.Output+t.output, u.CacheRead+t.cacheRead, u.CacheWrite+t.cacheWrite
+				u.Input, u.Output, u.CacheRead, u.CacheWrite = u.Input+t.input, u.Output+t.output, u.CacheRead+t.cacheRead,
+					u.CacheWrite+t.cacheWrite
 				u.CostNano += t.inputCost + t.outputCost + t.readCost + t.writeCost
 			}
 		}

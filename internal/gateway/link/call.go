@@ -101,7 +101,8 @@ func (c *Client) Exchange(ctx context.Context, k *Conn, r Request) (Frame, error
 			after = " after its timeout"
 		}
 		k.owner.unanswered(k, r.Method, sent.Add(r.Wait))
-		return Frame{}, ErrTimeout.With("The gateway did not answer the %s request within %s%s.", r.Method, c.opt.Timeout, after)
+		return Frame{}, ErrTimeout.With("The gateway did not answer the %s request within %s%s.", r.Method,
+			c.opt.Timeout, after)
 	}
 }
 
@@ -131,7 +132,8 @@ func (c *Client) lost() error {
 // arrived.
 func interrupted(ctx context.Context, method string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", ErrTimeout.With("The gateway did not answer the %s request before the caller's deadline.", method), ctx.Err())
+		return fmt.Errorf("%w: %w",
+			ErrTimeout.With("The gateway did not answer the %s request before the caller's deadline.", method), ctx.Err())
 	}
 	return fmt.Errorf("%s: %w", method, ctx.Err())
 }

@@ -142,7 +142,9 @@ func parseURL(text string) (*url.URL, error) {
 	case u.Hostname() == "":
 		return nil, errors.New("the gateway's address has no host")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("the gateway's address must not contain credentials, a query or a fragment; set the token separately")
+		return nil, errors.New(
+			"the gateway's address must not contain credentials, a query or a fragment; set the token separately",
+		)
 	}
 	if port, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || port < 1 || port > 65535) {
 		return nil, errors.New("the gateway's address has an invalid port; use one from 1 to 65535")

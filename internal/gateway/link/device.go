@@ -84,7 +84,8 @@ func signedText(p connectParams, proof *deviceProof) string {
 	const family = "" // the client.deviceFamily field, which Wardroom does not send
 	return strings.Join([]string{
 		"v3", proof.ID, p.Client.ID, p.Client.Mode, p.Role, strings.Join(p.Scopes, ","),
-		strconv.FormatInt(proof.SignedAt, 10), token, proof.Nonce, strings.ToLower(strings.TrimSpace(p.Client.Platform)), family,
+		strconv.FormatInt(proof.SignedAt, 10), token, proof.Nonce,
+		strings.ToLower(strings.TrimSpace(p.Client.Platform)), family,
 	}, "|")
 }
 

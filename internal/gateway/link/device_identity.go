@@ -32,9 +32,10 @@ type DeviceEventKind string
 
 // Kinds of device events.
 const (
-	TokenIssued     DeviceEventKind = "issued"  // the gateway issued a token, possibly the same as before
-	TokenRefused    DeviceEventKind = "refused" // the gateway rejected the device's token; another credential is tried
-	AcceptedLocally DeviceEventKind = "local"   // the gateway accepted the device without approval, as it does on its own host
+	TokenIssued  DeviceEventKind = "issued"  // the gateway issued a token, possibly the same as before
+	TokenRefused DeviceEventKind = "refused" // the gateway rejected the device's token; another credential is tried
+	// the gateway accepted the device without approval, as it does on its own host
+	AcceptedLocally DeviceEventKind = "local"
 )
 
 // DeviceEvent is a change in the device's state that the gateway reports while Wardroom

@@ -118,7 +118,9 @@ func (c *Client) directFailure(err error, resp *http.Response, reached bool) *fa
 		return fail
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		f := unreachable("Could not resolve the name %s.", c.secrets.Line(dns.Name)).withFix("Check AGENTRT_GATEWAY_URL and this host's DNS.")
+		f := unreachable("Could not resolve the name %s.", c.secrets.Line(dns.Name)).withFix(
+			"Check AGENTRT_GATEWAY_URL and this host's DNS.",
+		)
 		f.layer = LayerDNS
 		return f
 	}
@@ -129,17 +131,25 @@ func (c *Client) directFailure(err error, resp *http.Response, reached bool) *fa
 		f := &failure{state: Slow, text: fmt.Sprintf("%s accepted the connection but did not answer within %s. The gateway is overloaded or hangs, or the address is not a gateway's.", host, c.opt.Timeout)}
 		return f.withFix("%s", slowHostFix)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return unreachable("Could not connect to %s: connection refused.", host).withFix("Start the gateway, or correct AGENTRT_GATEWAY_URL.")
+		return unreachable("Could not connect to %s: connection refused.", host).withFix(
+			"Start the gateway, or correct AGENTRT_GATEWAY_URL.",
+		)
 	case late:
-		return unreachable("%s did not answer within %s.", host, c.opt.Timeout).withFix("Check AGENTRT_GATEWAY_URL and any firewall in between.")
+		return unreachable("%s did not answer within %s.", host, c.opt.Timeout).withFix(
+			"Check AGENTRT_GATEWAY_URL and any firewall in between.",
+		)
 	case speaksOther(err):
-		return unreachable("The server at %s does not speak HTTP.", host).withFix("It is not a gateway: correct the port in AGENTRT_GATEWAY_URL.")
+		return unreachable("The server at %s does not speak HTTP.", host).withFix(
+			"It is not a gateway: correct the port in AGENTRT_GATEWAY_URL.",
+		)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
 		hint := "If the gateway uses TLS, use wss:// in AGENTRT_GATEWAY_URL"
 		if c.at.url.Scheme == "wss" {
 			hint = "If the gateway does not use TLS, use ws:// in AGENTRT_GATEWAY_URL"
 		}
-		return unreachable("%s closed the connection before answering.", host).withFix("%s. List any proxy in between in gateway.trustedProxies of the gateway's configuration.", hint)
+		return unreachable("%s closed the connection before answering.", host).withFix(
+			"%s. List any proxy in between in gateway.trustedProxies of the gateway's configuration.", hint,
+		)
 	default:
 		return unreachable("Could not connect to %s: %s.", host, c.secrets.Line(rootText(err)))
 	}
@@ -150,7 +160,8 @@ func (c *Client) directFailure(err error, resp *http.Response, reached bool) *fa
 // counts too: net/http closes it if the server sends data before the request is written.
 func speaksOther(err error) bool {
 	text := err.Error()
-	return strings.Contains(text, "malformed HTTP") || strings.Contains(text, "readLoopPeekFailLocked: %!w(<nil>)") || errors.Is(err, net.ErrClosed)
+	return strings.Contains(text, "malformed HTTP") || strings.Contains(text, "readLoopPeekFailLocked: %!w(<nil>)") ||
+		errors.Is(err, net.ErrClosed)
 }
 
 // rootText returns the text of the innermost error in err. The errors that wrap it only
@@ -175,14 +186,18 @@ func (c *Client) httpFailure(resp *http.Response) *failure {
 	f := unreachable("%s answered HTTP %d instead of opening a WebSocket.", c.at.url.Host, resp.StatusCode).
 		withFix("Check that AGENTRT_GATEWAY_URL is the gateway's address, and that any proxy in between supports WebSockets.")
 	switch {
-	case resp.StatusCode == http.StatusBadRequest && c.at.url.Scheme == "ws" && strings.Contains(strings.ToLower(string(body)), "http request to an https"):
+	case resp.StatusCode == http.StatusBadRequest && c.at.url.Scheme == "ws" &&
+		strings.Contains(strings.ToLower(string(body)), "http request to an https"):
 		f.text, f.layer = fmt.Sprintf("%s requires TLS.", c.at.url.Host), LayerTLS
 		f.fix = "Use wss:// or https:// in AGENTRT_GATEWAY_URL."
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		f.text = fmt.Sprintf("%s sent an invalid WebSocket handshake.", c.at.url.Host)
 		f.fix = "A proxy in between may be the cause: set AGENTRT_GATEWAY_URL to the gateway's own address."
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		f.text = fmt.Sprintf("%s redirects to another address. Wardroom does not follow redirects, because they could expose the token.", c.at.url.Host)
+		f.text = fmt.Sprintf(
+			"%s redirects to another address. Wardroom does not follow redirects, because they could expose the token.",
+			c.at.url.Host,
+		)
 		f.fix = "Set AGENTRT_GATEWAY_URL to the gateway's own address."
 	case resp.StatusCode == http.StatusServiceUnavailable:
 		f.text, f.pace = fmt.Sprintf("The gateway at %s is starting or stopping (HTTP 503).", c.at.url.Host), quick

@@ -121,7 +121,8 @@ func (c *Client) Examine(ctx context.Context, report func(Step)) (Examination, e
 	if report == nil {
 		report = func(Step) {}
 	}
-	if last := c.exam.last; last != nil && last.client.at == c.latestEndpoint() && c.opt.Now().Before(last.until) && !c.connectedSince(last.result.At) {
+	if last := c.exam.last; last != nil && last.client.at == c.latestEndpoint() && c.opt.Now().Before(last.until) &&
+		!c.connectedSince(last.result.At) {
 		for _, s := range last.result.Steps {
 			report(s)
 		}
@@ -195,7 +196,8 @@ func (c *Client) cloneAs(at *endpoint, is *device, has wallet) *Client {
 	t := &Client{
 		opt: opt, at: at, latest: at, http: c.http, device: is, wallet: has,
 		secrets: wire.NewSecrets(key, opt.Token, at.Token, opt.DeviceToken, has.issued),
-		wake:    make(chan struct{}, 1), identityChanged: make(chan struct{}, 1), changed: make(chan struct{}), exam: newExamCache(),
+		wake:    make(chan struct{}, 1), identityChanged: make(chan struct{}, 1),
+		changed: make(chan struct{}), exam: newExamCache(),
 	}
 	t.events.now = t.opt.Now
 	t.deviceProblem.Store(c.deviceProblem.Load())

@@ -150,7 +150,9 @@ func (x *examination) networkFailure(ctx context.Context, s *netTrace, err error
 		at = LayerHTTP
 		if f.layer = ""; hungUp(err) && c.speaksTLS(ctx) {
 			at = LayerTLS
-			f = unreachable("%s requires TLS, but AGENTRT_GATEWAY_URL begins with ws://.", c.at.url.Host).withFix("Set AGENTRT_GATEWAY_URL=%s", secured(c.at.url))
+			f = unreachable("%s requires TLS, but AGENTRT_GATEWAY_URL begins with ws://.", c.at.url.Host).withFix(
+				"Set AGENTRT_GATEWAY_URL=%s", secured(c.at.url),
+			)
 		}
 	}
 	switch at {
@@ -218,11 +220,13 @@ func (x *examination) recordDNS(s *netTrace) {
 	proxy, variable := x.client.proxy()
 	switch {
 	case proxy != "":
-		x.step(LayerDNS, StepSkipped, -1, fmt.Sprintf("The proxy %s resolves the name (%s in Wardroom's environment).", proxy, variable))
+		x.step(LayerDNS, StepSkipped, -1,
+			fmt.Sprintf("The proxy %s resolves the name (%s in Wardroom's environment).", proxy, variable))
 	case literal == nil:
 		x.step(LayerDNS, StepSkipped, -1, host+" is an IP address, so no lookup is needed.")
 	case s.dns > 0:
-		x.step(LayerDNS, StepOK, s.dns, fmt.Sprintf("%s resolves to %s.", host, strings.Join(s.addresses[:min(len(s.addresses), 4)], ", ")))
+		x.step(LayerDNS, StepOK, s.dns,
+			fmt.Sprintf("%s resolves to %s.", host, strings.Join(s.addresses[:min(len(s.addresses), 4)], ", ")))
 	default:
 		x.step(LayerDNS, StepSkipped, -1, "Not checked: Wardroom did not resolve the name itself.")
 	}
@@ -259,10 +263,12 @@ func (x *examination) recordTLS(s *netTrace) {
 	case c.opt.Roots != nil:
 		how = "signed by an authority in AGENTRT_GATEWAY_CA_FILE"
 	}
-	x.step(LayerTLS, StepOK, s.tls, fmt.Sprintf("%s; the certificate is %s, valid until %s.", tls.VersionName(s.state.Version), how, day(leaf.NotAfter)))
+	x.step(LayerTLS, StepOK, s.tls,
+		fmt.Sprintf("%s; the certificate is %s, valid until %s.", tls.VersionName(s.state.Version), how, day(leaf.NotAfter)))
 	const soon = 14 * 24 * time.Hour
 	if left := leaf.NotAfter.Sub(c.opt.Now()); left < soon && len(c.opt.Pins) == 0 && !c.opt.InsecureTLS {
-		x.warn(LayerTLS, fmt.Sprintf("The gateway's certificate expires on %s.", day(leaf.NotAfter)), "Renew it before then: Wardroom does not connect with an expired certificate.")
+		x.warn(LayerTLS, fmt.Sprintf("The gateway's certificate expires on %s.", day(leaf.NotAfter)),
+			"Renew it before then: Wardroom does not connect with an expired certificate.")
 	}
 }
 
@@ -292,14 +298,17 @@ func (x *examination) startupFailure(p page) *failure {
 	isPage := json.Unmarshal(body, &h) == nil && h.Status != ""
 	switch code := p.status; {
 	case code == http.StatusServiceUnavailable && isPage && h.Status == "draining":
-		return unreachable("The gateway is shutting down or restarting.").withFix("Wait, or start it again. Wardroom retries automatically.")
+		return unreachable("The gateway is shutting down or restarting.").withFix(
+			"Wait, or start it again. Wardroom retries automatically.",
+		)
 	case code == http.StatusServiceUnavailable && isPage:
 		f := unreachable("The gateway is starting.").withFix("%s", startingFix)
 		if h.Pending != "" {
 			f.text = fmt.Sprintf("The gateway is starting and waits for %s.", c.secrets.Bounded(h.Pending, 100))
 		}
 		return f
-	case code >= 300 && code < 400, code == http.StatusBadGateway, code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout,
+	case code >= 300 && code < 400, code == http.StatusBadGateway, code == http.StatusServiceUnavailable,
+		code == http.StatusGatewayTimeout,
 		code == http.StatusForbidden && bytes.Contains(body, []byte("proxy_attribution_required")):
 	case code == http.StatusBadRequest && strings.Contains(strings.ToLower(string(body)), "http request to an https"):
 	default:
@@ -310,7 +319,8 @@ func (x *examination) startupFailure(p page) *failure {
 		f.fix = "Set AGENTRT_GATEWAY_URL=" + secured(c.at.url)
 	}
 	if p.status == http.StatusBadGateway || p.status == http.StatusGatewayTimeout {
-		f.text = fmt.Sprintf("A proxy at %s reports that the gateway behind it is unavailable (HTTP %d).", c.at.url.Host, p.status)
+		f.text = fmt.Sprintf("A proxy at %s reports that the gateway behind it is unavailable (HTTP %d).", c.at.url.Host,
+			p.status)
 		f.fix = "Start the gateway, or correct its address in the proxy's configuration."
 	}
 	return c.viaProxy(f, nil, &http.Response{StatusCode: p.status})

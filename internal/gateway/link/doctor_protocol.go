@@ -110,7 +110,8 @@ func (x *examination) recordAuth(k *Conn) {
 	}
 	x.step(LayerAuth, StepOK, took, with)
 	if k.cred.kind == noCredential {
-		x.warn(LayerAuth, "The gateway requires no token, so anyone can connect to it.", "Set gateway.auth.token in its configuration, and AGENTRT_GATEWAY_TOKEN to the same token.")
+		x.warn(LayerAuth, "The gateway requires no token, so anyone can connect to it.",
+			"Set gateway.auth.token in its configuration, and AGENTRT_GATEWAY_TOKEN to the same token.")
 	}
 	switch {
 	case c.device == nil:
@@ -118,7 +119,8 @@ func (x *examination) recordAuth(k *Conn) {
 	case k.cred.kind == deviceToken || c.wallet.issued != "":
 		x.step(LayerPairing, StepOK, -1, fmt.Sprintf("The device %s is paired.", c.device.id))
 	default:
-		x.step(LayerPairing, StepOK, -1, fmt.Sprintf("The gateway accepted the device %s without approval, as it does on its own host.", c.device.id))
+		x.step(LayerPairing, StepOK, -1,
+			fmt.Sprintf("The gateway accepted the device %s without approval, as it does on its own host.", c.device.id))
 	}
 }
 
@@ -137,14 +139,18 @@ func (x *examination) checkScopes(ctx context.Context, h hello) bool {
 		}
 		second, fail := x.checkRunConn(ctx)
 		if fail != nil {
-			fail.text, fail.layer = "Could not open the second connection, which starts runs without operator.admin. "+fail.text, LayerScopes
+			fail.text, fail.layer = "Could not open the second connection, which starts runs without operator.admin. "+fail.text,
+				LayerScopes
 			fail.fix = cmp.Or(fail.fix, "Check the gateway's log.")
 			return x.fail(LayerScopes, fail)
 		}
 		x.ok(LayerScopes, saw+" "+second)
 		return true
 	}
-	f := &failure{text: fmt.Sprintf("The gateway granted %s, but not %s. %s", orNone(has), strings.Join(missing, ", "), neededFor(missing))}
+	f := &failure{
+		text: fmt.Sprintf("The gateway granted %s, but not %s. %s", orNone(has),
+			strings.Join(missing, ", "), neededFor(missing)),
+	}
 	f.fix = "Pair Wardroom in the dashboard under Settings → Gateway, or run it on the gateway's host, where scopes need no approval."
 	if c.device != nil {
 		f.fix = "Approve more scopes for the device on the gateway's host (openclaw devices list, then openclaw devices approve)."
@@ -175,9 +181,12 @@ func (x *examination) checkRunConn(ctx context.Context) (saw string, fail *failu
 		return "", unrequestedAdmin()
 	}
 	if missing := missingScopes(s.opt.Scopes, has); len(missing) > 0 {
-		return "", &failure{text: fmt.Sprintf("The gateway granted it %s, but not %s.", orNone(has), strings.Join(missing, ", "))}
+		return "", &failure{
+			text: fmt.Sprintf("The gateway granted it %s, but not %s.", orNone(has), strings.Join(missing, ", ")),
+		}
 	}
-	return fmt.Sprintf("The second connection, which starts runs, has %s without operator.admin.", strings.Join(has, ", ")), nil
+	return fmt.Sprintf("The second connection, which starts runs, has %s without operator.admin.",
+		strings.Join(has, ", ")), nil
 }
 
 // recordProtocol records the protocol version, which the handshake has already checked.
@@ -222,8 +231,9 @@ func (x *examination) checkMethods(ctx context.Context, h hello) bool {
 			}
 		}
 		return x.fail(LayerMethods, &failure{
-			text: fmt.Sprintf("The gateway does not have %s. These features do not work: %s.", strings.Join(names, ", "), strings.Join(features, "; ")),
-			fix:  updateGateway,
+			text: fmt.Sprintf("The gateway does not have %s. These features do not work: %s.", strings.Join(names, ", "),
+				strings.Join(features, "; ")),
+			fix: updateGateway,
 		})
 	}
 	listed := fmt.Sprintf("The gateway has all %d methods that Wardroom uses", len(needs()))
@@ -235,12 +245,15 @@ func (x *examination) checkMethods(ctx context.Context, h hello) bool {
 		x.ok(LayerMethods, listed+what)
 		return true
 	}
-	f := &failure{text: "The gateway accepted the connection but did not answer correctly.", fix: "Check the gateway's log."}
+	f := &failure{
+		text: "The gateway accepted the connection but did not answer correctly.", fix: "Check the gateway's log.",
+	}
 	if fa := fault.Of(err); fa != nil {
 		f.text = strings.TrimSpace(fa.Title + " " + fa.Detail)
 	}
 	if errors.Is(err, ErrTimeout) {
-		f.text = fmt.Sprintf("The gateway accepted the connection but did not answer a simple request within %s.", c.opt.Timeout)
+		f.text = fmt.Sprintf("The gateway accepted the connection but did not answer a simple request within %s.",
+			c.opt.Timeout)
 		f.fix = slowHostFix
 	}
 	return x.fail(LayerMethods, f)
@@ -280,7 +293,8 @@ func (x *examination) checkEvents(ctx context.Context, k *Conn, events <-chan Ev
 	}
 	x.begin()
 	if age, ok := x.owner.recentEvent(); ok {
-		x.step(LayerEvents, StepOK, -1, fmt.Sprintf("Wardroom's own connection received an event %s ago.", age.Round(100*time.Millisecond)))
+		x.step(LayerEvents, StepOK, -1,
+			fmt.Sprintf("Wardroom's own connection received an event %s ago.", age.Round(100*time.Millisecond)))
 		return true
 	}
 	tick := k.tick
@@ -299,15 +313,21 @@ func (x *examination) checkEvents(ctx context.Context, k *Conn, events <-chan Ev
 				x.ok(LayerEvents, "Received more events than this check reads.")
 				return true
 			case e.Name == EventDisconnected:
-				return x.fail(LayerEvents, unreachable("The connection was lost while waiting for events. %s", c.Status().LastError).withFix("Check the gateway's log, and any proxy in between."))
+				return x.fail(LayerEvents,
+					unreachable("The connection was lost while waiting for events. %s",
+						c.Status().LastError).withFix("Check the gateway's log, and any proxy in between."))
 			case e.Seq > 0 || e.Name != EventConnected && e.Name != EventGap:
 				x.ok(LayerEvents, fmt.Sprintf("Received the event %s.", c.secrets.Bounded(e.Name, 60)))
 				return true
 			}
 		case <-ctx.Done():
-			return x.fail(LayerEvents, unreachable("No event arrived before the examination's time limit.").withFix("Run it again."))
+			return x.fail(LayerEvents,
+				unreachable("No event arrived before the examination's time limit.").withFix("Run it again."))
 		case <-late.C:
-			return x.fail(LayerEvents, unreachable("The gateway answers requests but sent no event within %s, although it announced one every %s.", patience.Round(time.Millisecond), tick).
+			return x.fail(LayerEvents, unreachable(
+				"The gateway answers requests but sent no event within %s, although it announced one every %s.",
+				patience.Round(time.Millisecond), tick,
+			).
 				withFix("Session data is out of date. Restart the gateway, and check that any proxy in between passes on events without buffering."))
 		}
 	}

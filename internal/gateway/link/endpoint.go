@@ -176,7 +176,10 @@ func (c *Client) firstStatus() Status {
 // anotherEndpoint returns the failure for a connection that the client closes because
 // SetEndpoint has set another endpoint.
 func anotherEndpoint() *failure {
-	return &failure{state: Connecting, pace: soon, quiet: true, text: "Wardroom is reconnecting, because the gateway's address or token was changed."}
+	return &failure{
+		state: Connecting, pace: soon, quiet: true,
+		text: "Wardroom is reconnecting, because the gateway's address or token was changed.",
+	}
 }
 
 // ExamineAs is like Examine, but checks the connection to another endpoint, with the
@@ -224,7 +227,8 @@ const (
 // dashboard are replaced by the names of the fields there.
 func (e *endpoint) named(text string) string {
 	if e.URLEditable {
-		text = strings.NewReplacer("AGENTRT_GATEWAY_URL=", fieldAddress+" to ", "AGENTRT_GATEWAY_URL", fieldAddress).Replace(text)
+		text = strings.NewReplacer("AGENTRT_GATEWAY_URL=", fieldAddress+" to ",
+			"AGENTRT_GATEWAY_URL", fieldAddress).Replace(text)
 	}
 	if e.TokenEditable {
 		text = strings.ReplaceAll(text, "AGENTRT_GATEWAY_TOKEN", fieldToken)

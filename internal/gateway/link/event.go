@@ -10,7 +10,8 @@ import (
 // describes the gateway's own events, such as agent, chat, task, cron, health, tick and
 // shutdown.
 const (
-	EventConnected    = "connected"    // a connection was made; also sent first to a subscriber that arrives while connected
+	// a connection was made; also sent first to a subscriber that arrives while connected
+	EventConnected    = "connected"
 	EventDisconnected = "disconnected" // the connection was lost; Status has the reason
 	EventGap          = "gap"          // events are missing and will not be delivered
 )
@@ -19,11 +20,13 @@ const (
 // subscriber gets the gateway's events in the order of their Seq, each at most once. An
 // EventGap replaces missing events. Repeated and late events are dropped.
 type Event struct {
-	Name    string
-	Payload json.RawMessage // as sent by the gateway; shared by all subscribers, so do not modify it; nil for the client's own events
-	Seq     int64           // number of the event on its connection, from 1; 0 for the client's own events, and when unknown
-	At      time.Time       // when Wardroom received it
-	BootID  string          // of the gateway's process that sent it
+	Name string
+	// as sent by the gateway; shared by all subscribers, so do not modify it; nil for the client's own events
+	Payload json.RawMessage
+	// number of the event on its connection, from 1; 0 for the client's own events, and when unknown
+	Seq    int64
+	At     time.Time // when Wardroom received it
+	BootID string    // of the gateway's process that sent it
 
 	// Resync means that events before this one may have been missed, so that subscribers
 	// must reload everything that they derived from events.

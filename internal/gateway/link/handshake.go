@@ -70,7 +70,8 @@ type hello struct {
 		Scopes []string `json:"scopes"` // the granted scopes
 	} `json:"auth"`
 	Features struct {
-		Methods []string `json:"methods"` // the methods of the gateway, except for hidden ones; nil when it does not list them
+		// the methods of the gateway, except for hidden ones; nil when it does not list them
+		Methods []string `json:"methods"`
 	} `json:"features"`
 	Policy struct {
 		MaxPayload wire.Number `json:"maxPayload"`     // maximum size of a frame in bytes
@@ -172,7 +173,9 @@ func (c *Client) caps() []string {
 // handshakeFrame reads frames until it finds one for which wanted returns true. It
 // returns this frame twice: decoded with known tokens redacted, and as raw data without
 // redaction.
-func (c *Client) handshakeFrame(ctx context.Context, k *Conn, missing string, wanted func(Frame) bool) (f Frame, raw []byte, fail *failure) {
+func (c *Client) handshakeFrame(
+	ctx context.Context, k *Conn, missing string, wanted func(Frame) bool,
+) (f Frame, raw []byte, fail *failure) {
 	for {
 		typ, data, err := k.ws.Read(ctx)
 		if err != nil {
@@ -191,7 +194,10 @@ func (c *Client) readFailure(ctx context.Context, k *Conn, err error, missing st
 	host := c.at.url.Host
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return (&failure{state: Unreachable, pace: slow, text: "The gateway sent a frame that is too large, so Wardroom closed the connection."}).
+		return (&failure{
+			state: Unreachable, pace: slow,
+			text: "The gateway sent a frame that is too large, so Wardroom closed the connection.",
+		}).
 			withFix("Lower the gateway's limit for frames; Wardroom accepts at most 64 MiB.")
 	case errors.Is(context.Cause(k.life), errNewIdentity):
 		return anotherDevice()
@@ -200,13 +206,21 @@ func (c *Client) readFailure(ctx context.Context, k *Conn, err error, missing st
 	case errors.Is(context.Cause(k.life), errSilent):
 		return unreachable("The gateway sent nothing for %s.", c.opt.Silence)
 	case ctx.Err() != nil:
-		return (&failure{state: Slow, text: fmt.Sprintf("%s accepted the connection, but %s within %s. The gateway is overloaded, or the address is not a gateway's.", host, missing, c.opt.Timeout)}).withFix("%s", slowHostFix)
+		return (&failure{
+			state: Slow,
+			text: fmt.Sprintf(
+				"%s accepted the connection, but %s within %s. The gateway is overloaded, or the address is not a gateway's.", host,
+				missing, c.opt.Timeout,
+			),
+		}).withFix("%s", slowHostFix)
 	}
 	if closed, ok := errors.AsType[websocket.CloseError](err); ok {
 		return c.closeFailure(closed, k)
 	}
 	if missing != "" {
-		return unreachable("%s closed the connection: %s.", host, missing).withFix("Check that AGENTRT_GATEWAY_URL is the gateway's address, and check its log.")
+		return unreachable("%s closed the connection: %s.", host, missing).withFix(
+			"Check that AGENTRT_GATEWAY_URL is the gateway's address, and check its log.",
+		)
 	}
 	return unreachable("Lost the connection to the gateway: %s.", c.secrets.Line(rootText(err)))
 }

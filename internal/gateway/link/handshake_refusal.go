@@ -22,7 +22,8 @@ func (c *Client) refusal(e *WireError, cr credential) *failure {
 			c.emitDeviceEvent(DeviceEvent{DeviceID: idOf(c.device), Kind: TokenRefused, Token: cr.token})
 			f.pace, f.narrow = soon, false
 			f.fix += anotherCredential
-			c.opt.Log.Warn("the gateway refused the device token; trying another credential", "code", e.Details.Code, "next", c.wallet.next().kind)
+			c.opt.Log.Warn("the gateway refused the device token; trying another credential", "code", e.Details.Code,
+				"next", c.wallet.next().kind)
 		}
 	}
 	if after := e.retryAfter(); after > 0 {
@@ -46,7 +47,11 @@ func (c *Client) refusalKind(e *WireError, cr credential) *failure {
 		}
 		return f.withFix("Check AGENTRT_GATEWAY_TOKEN and AGENTRT_DEVICE_TOKEN, and other clients at this address.")
 	case code == "AUTH_SCOPE_MISMATCH":
-		f := &failure{state: MissingScopes, pace: slow, layer: LayerScopes, narrow: true, text: fmt.Sprintf("The device is approved for fewer scopes than AGENTRT_GATEWAY_SCOPES requests (%s).", strings.Join(c.opt.Scopes, ", "))}
+		f := &failure{
+			state: MissingScopes, pace: slow, layer: LayerScopes, narrow: true,
+			text: fmt.Sprintf("The device is approved for fewer scopes than AGENTRT_GATEWAY_SCOPES requests (%s).",
+				strings.Join(c.opt.Scopes, ", ")),
+		}
 		return f.withFix("Request fewer scopes, or set AGENTRT_GATEWAY_TOKEN so that Wardroom can request approval, and approve it on the gateway's host.")
 	case strings.HasPrefix(code, "DEVICE_AUTH_"):
 		return c.deviceRefused(code)
@@ -59,14 +64,23 @@ func (c *Client) refusalKind(e *WireError, cr credential) *failure {
 	case code == "PROTOCOL_MISMATCH":
 		return protocolFailure(e.Details.ExpectedProtocol)
 	case code == "CONTROL_UI_ORIGIN_NOT_ALLOWED":
-		f := &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway rejected an Origin header: %s. Wardroom sends none, so a proxy in between adds it.", c.secrets.Line(e.Message))}
+		f := &failure{
+			state: Unreachable, pace: slow,
+			text: fmt.Sprintf("The gateway rejected an Origin header: %s. Wardroom sends none, so a proxy in between adds it.",
+				c.secrets.Line(e.Message)),
+		}
 		return f.withFix("Connect to the gateway directly, or configure the proxy to send no Origin header.")
 	case e.Code == "UNAVAILABLE":
 		return (&failure{state: Unreachable, pace: quick, text: "The gateway is starting."}).withFix("%s", startingFix)
 	case strings.HasPrefix(e.Message, "invalid "):
-		return incompatible(fmt.Sprintf("The gateway could not read Wardroom's connect request: %s.", c.secrets.Line(e.Message)), LayerProtocol)
+		return incompatible(
+			fmt.Sprintf("The gateway could not read Wardroom's connect request: %s.", c.secrets.Line(e.Message)), LayerProtocol,
+		)
 	default:
-		return &failure{state: Unreachable, pace: slow, text: fmt.Sprintf("The gateway rejected the connection: %s.", c.secrets.Line(e.Message))}
+		return &failure{
+			state: Unreachable, pace: slow,
+			text: fmt.Sprintf("The gateway rejected the connection: %s.", c.secrets.Line(e.Message)),
+		}
 	}
 }
 
@@ -154,10 +168,16 @@ func scopesOf(named []string) []string {
 // approve, and where.
 func (c *Client) unpaired(d details) *failure {
 	if problem := c.deviceProblem.Load(); c.device == nil && problem != nil && *problem != "" {
-		return &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address. " + *problem}
+		return &failure{
+			state: Unpaired, pace: slow, layer: LayerPairing,
+			text: "The gateway accepts only paired devices from this address. " + *problem,
+		}
 	}
 	if c.device == nil {
-		f := &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address, and Wardroom has no key pair."}
+		f := &failure{
+			state: Unpaired, pace: slow, layer: LayerPairing,
+			text: "The gateway accepts only paired devices from this address, and Wardroom has no key pair.",
+		}
 		return f.withFix("Pair Wardroom in the dashboard under Settings → Gateway (or set AGENTRT_DEVICE_PRIVATE_KEY), or run it on the gateway's host, where the shared token is enough.")
 	}
 	f := &failure{state: Unpaired, pace: pairing, layer: LayerPairing}
@@ -177,7 +197,8 @@ func (c *Client) unpaired(d details) *failure {
 	f.text = fmt.Sprintf("Wardroom's device (%s) is waiting for approval.", c.device.id)
 	f.fix = fmt.Sprintf("Run on the gateway's host: %s", p.Command)
 	if d.Reason == "scope-upgrade" {
-		f.text = fmt.Sprintf("Wardroom's device is approved for %s and requests %s.", orNone(p.ApprovedScopes), strings.Join(p.Scopes, ", "))
+		f.text = fmt.Sprintf("Wardroom's device is approved for %s and requests %s.", orNone(p.ApprovedScopes),
+			strings.Join(p.Scopes, ", "))
 		f.fix = fmt.Sprintf("Run on the gateway's host: %s, or request fewer in AGENTRT_GATEWAY_SCOPES", p.Command)
 	}
 	f.fix += ". Wardroom notices the approval within seconds."
@@ -195,7 +216,10 @@ func orNone(scopes []string) string {
 // protocolFailure explains whether Wardroom or the gateway has to be updated. The
 // gateway's protocol version, theirs, may be absent.
 func protocolFailure(theirs wire.Number) *failure {
-	f := &failure{state: Unreachable, pace: slow, layer: LayerProtocol, text: fmt.Sprintf("The gateway does not support protocol %d, which Wardroom needs.", protocol)}
+	f := &failure{
+		state: Unreachable, pace: slow, layer: LayerProtocol,
+		text: fmt.Sprintf("The gateway does not support protocol %d, which Wardroom needs.", protocol),
+	}
 	f.fix = "Update the gateway or Wardroom, whichever is older."
 	if v, ok := theirs.Whole(); ok {
 		f.text = fmt.Sprintf("The gateway uses protocol %d, but Wardroom needs %d.", v, protocol)

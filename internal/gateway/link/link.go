@@ -63,7 +63,9 @@ type Options struct {
 
 	HTTP    *http.Transport // transport for dialing, with its TLS settings; nil means a default one
 	Backoff Backoff         // delays between connection attempts
-	Silence time.Duration   // close a connection that receives no frame or ping for this long; default 75 s, because the gateway sends a tick every 30 s
+	// close a connection that receives no frame or ping for this long; default 75 s, because the gateway sends a tick
+	// every 30 s
+	Silence time.Duration
 	Now     func() time.Time
 }
 

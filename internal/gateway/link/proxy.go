@@ -25,14 +25,15 @@ func (c *Client) proxy() (host, variable string) {
 		return "", ""
 	}
 	variable = map[string]string{"http": "HTTP_PROXY", "https": "HTTPS_PROXY"}[at.Scheme]
-	if lower := map[string]string{"http": "http_proxy", "https": "https_proxy"}[at.Scheme]; os.Getenv(variable) == "" && os.Getenv(lower) != "" {
+	if lower := map[string]string{"http": "http_proxy", "https": "https_proxy"}[at.Scheme]; os.Getenv(variable) == "" &&
+		os.Getenv(lower) != "" {
 		variable = lower
 	}
 	return via.Host, variable
 }
 
-// viaProxy makes f blame the proxy, if connections go through one: a failure to connect is about the proxy, and a response
-// instead of a WebSocket is usually its own.
+// viaProxy makes f blame the proxy, if connections go through one: a failure to connect is about the proxy, and a
+// response instead of a WebSocket is usually its own.
 func (c *Client) viaProxy(f *failure, err error, resp *http.Response) *failure {
 	host, variable := c.proxy()
 	if host == "" || f.state == Untrusted {
@@ -40,10 +41,15 @@ func (c *Client) viaProxy(f *failure, err error, resp *http.Response) *failure {
 	}
 	why := c.proxyCause(err)
 	if resp != nil {
-		why = fmt.Sprintf("The proxy, or the gateway behind it, answered HTTP %d instead of opening a WebSocket", resp.StatusCode)
+		why = fmt.Sprintf("The proxy, or the gateway behind it, answered HTTP %d instead of opening a WebSocket",
+			resp.StatusCode)
 	}
-	f.text = fmt.Sprintf("The connection to %s goes through the proxy %s, because %s is set in Wardroom's environment. %s.", c.at.url.Host, host, variable, why)
-	return f.withFix("Add %s to NO_PROXY in Wardroom's environment and restart it, or correct %s.", c.at.url.Hostname(), variable)
+	f.text = fmt.Sprintf(
+		"The connection to %s goes through the proxy %s, because %s is set in Wardroom's environment. %s.", c.at.url.Host,
+		host, variable, why,
+	)
+	return f.withFix("Add %s to NO_PROXY in Wardroom's environment and restart it, or correct %s.", c.at.url.Hostname(),
+		variable)
 }
 
 // proxyCause says in a sentence without its full stop what went wrong between Wardroom and the proxy.

@@ -28,7 +28,9 @@ type Connection struct {
 
 // as converts a status to a Connection with the given purpose.
 func (s Status) as(p Purpose) Connection {
-	return Connection{p, s.State, s.Since, s.LastError, s.ConnectedAt, s.LastSeenAt, s.RetryAt, s.ScopesAsked, s.ScopesGranted}
+	return Connection{
+		p, s.State, s.Since, s.LastError, s.ConnectedAt, s.LastSeenAt, s.RetryAt, s.ScopesAsked, s.ScopesGranted,
+	}
 }
 
 // Status returns the current status. With two connections, the state is Connected only if
@@ -64,7 +66,8 @@ func (c *Client) Status() Status {
 		if runs.State == Connected {
 			break
 		}
-		s.State, s.Since, s.LastError, s.Certificate = runs.State, runs.Since, runsUnavailable(runs.LastError), runs.Certificate
+		s.State, s.Since, s.LastError, s.Certificate = runs.State, runs.Since, runsUnavailable(runs.LastError),
+			runs.Certificate
 		s.Failures, s.RetryAt, s.ConnectedAt = runs.Failures, runs.RetryAt, runs.ConnectedAt
 	}
 	return s
@@ -121,5 +124,7 @@ func (c *Client) Connections() uint64 {
 
 // States lists all possible states of the connection.
 func States() []State {
-	return []State{NotConfigured, Connecting, Connected, Unauthorized, Unpaired, Untrusted, MissingScopes, Slow, Unreachable}
+	return []State{
+		NotConfigured, Connecting, Connected, Unauthorized, Unpaired, Untrusted, MissingScopes, Slow, Unreachable,
+	}
 }

@@ -83,7 +83,9 @@ func (c *Client) pinned() string {
 func (c *Client) tlsFailure(err error) *failure {
 	host := c.at.url.Host
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
-		f := unreachable("%s does not speak TLS.", host).withFix("Use ws:// or http:// in AGENTRT_GATEWAY_URL, or enable TLS in the gateway (gateway.tls.enabled).")
+		f := unreachable("%s does not speak TLS.", host).withFix(
+			"Use ws:// or http:// in AGENTRT_GATEWAY_URL, or enable TLS in the gateway (gateway.tls.enabled).",
+		)
 		f.layer = LayerTLS
 		return f
 	}
@@ -91,12 +93,15 @@ func (c *Client) tlsFailure(err error) *failure {
 		return c.untrusted(pin.leaf, "its fingerprint does not match AGENTRT_GATEWAY_TLS_PIN ("+c.pinned()+")",
 			"If the gateway has a new certificate, update that setting; if not, the connection may be intercepted.")
 	}
-	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok && len(untrusted.UnverifiedCertificates) > 0 {
+	if untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err); ok &&
+		len(untrusted.UnverifiedCertificates) > 0 {
 		leaf := untrusted.UnverifiedCertificates[0]
 		return c.untrusted(leaf, c.whyUntrusted(untrusted.Err), "")
 	}
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {
-		f := unreachable("The TLS handshake with %s failed: %s.", host, alert).withFix("The gateway, and any proxy in between, must support TLS 1.2 or later.")
+		f := unreachable("The TLS handshake with %s failed: %s.", host, alert).withFix(
+			"The gateway, and any proxy in between, must support TLS 1.2 or later.",
+		)
 		f.layer = LayerTLS
 		return f
 	}
@@ -129,8 +134,10 @@ func (c *Client) whyUntrusted(err error) string {
 	if name, ok := errors.AsType[x509.HostnameError](err); ok {
 		return c.wrongName(name.Certificate)
 	}
-	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired && invalid.Cert != nil {
-		return fmt.Sprintf("it is valid only from %s until %s, so renew it or correct this host's clock", day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired &&
+		invalid.Cert != nil {
+		return fmt.Sprintf("it is valid only from %s until %s, so renew it or correct this host's clock",
+			day(invalid.Cert.NotBefore), day(invalid.Cert.NotAfter))
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		if c.opt.Roots != nil {

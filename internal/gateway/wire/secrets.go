@@ -68,7 +68,9 @@ func needles(token string) []needle {
 		return nil
 	}
 	var out []needle
-	for _, form := range []string{token, string(quoted[1 : len(quoted)-1]), url.QueryEscape(token), url.PathEscape(token)} {
+	for _, form := range []string{
+		token, string(quoted[1 : len(quoted)-1]), url.QueryEscape(token), url.PathEscape(token),
+	} {
 		if !slices.ContainsFunc(out, func(n needle) bool { return string(n.text) == form }) {
 			out = append(out, needle{[]byte(form), len(token) >= maskable})
 		}
@@ -130,7 +132,8 @@ func (s *Secrets) AddShared(token string) {
 	s.publish()
 }
 
-// keep returns list with the forms of a secret added, without its oldest entries. Forms that it has are not added again.
+// keep returns list with the forms of a secret added, without its oldest entries. Forms that it has are not added
+// again.
 func keep(list [][]needle, forms []needle) [][]needle {
 	known := func(k []needle) bool { return bytes.Equal(k[0].text, forms[0].text) }
 	if len(forms) == 0 || slices.ContainsFunc(list, known) {

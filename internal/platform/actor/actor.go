@@ -38,12 +38,13 @@ type Permission string
 
 // The permissions. Every signed-in caller has the permission Read.
 const (
-	Public          Permission = "public"           // no token needed
-	Read            Permission = "read"             // tasks, standups, agents, sessions, activity
-	ChangeTasks     Permission = "change_tasks"     // create, change, claim and comment on tasks
-	DeleteTasks     Permission = "delete_tasks"     // delete tasks and other people's comments
-	HoldStandups    Permission = "hold_standups"    // create and run standups
-	FileReports     Permission = "file_reports"     // submit standup reports: agents only their own, other roles any report
+	Public       Permission = "public"        // no token needed
+	Read         Permission = "read"          // tasks, standups, agents, sessions, activity
+	ChangeTasks  Permission = "change_tasks"  // create, change, claim and comment on tasks
+	DeleteTasks  Permission = "delete_tasks"  // delete tasks and other people's comments
+	HoldStandups Permission = "hold_standups" // create and run standups
+	// submit standup reports: agents only their own, other roles any report
+	FileReports     Permission = "file_reports"
 	ManageStandups  Permission = "manage_standups"  // delete and cancel standups, create and change teams
 	ManageSchedules Permission = "manage_schedules" // manage the runtime's scheduled jobs
 	ControlSessions Permission = "control_sessions" // send messages to the runtime's sessions and stop their runs
@@ -57,9 +58,10 @@ const (
 	ManagePrices    Permission = "manage_prices"    // manage the prices for cost estimates
 	ManageLimits    Permission = "manage_limits"    // create and change limits on what agents spend, and allow more
 	DispatchTasks   Permission = "dispatch_tasks"   // dispatch tasks to agents and cancel dispatches
-	DecideTasks     Permission = "decide_tasks"     // decide what to do about blocked tasks, approve tasks and send them back
-	AnswerAgents    Permission = "answer_agents"    // allow or deny what agents want to do, and answer their questions
-	UseTools        Permission = "use_tools"        // call the tools for agents at /mcp, and ask people
+	// decide what to do about blocked tasks, approve tasks and send them back
+	DecideTasks  Permission = "decide_tasks"
+	AnswerAgents Permission = "answer_agents" // allow or deny what agents want to do, and answer their questions
+	UseTools     Permission = "use_tools"     // call the tools for agents at /mcp, and ask people
 )
 
 // may maps each permission to the roles that have it.
@@ -89,7 +91,11 @@ var may = map[Permission][]Role{
 
 // Permissions returns every permission, starting with Public.
 func Permissions() []Permission {
-	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, ManageSettings, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, ManageLimits, DispatchTasks, DecideTasks, AnswerAgents, UseTools}
+	return []Permission{
+		Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions,
+		ManageRuntime, ManageSettings, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices,
+		ManageLimits, DispatchTasks, DecideTasks, AnswerAgents, UseTools,
+	}
 }
 
 // Valid reports whether p is a known permission. A route with an unknown permission

@@ -20,8 +20,8 @@ func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 // Skew is how far the clocks of replicas may differ.
 const Skew = time.Minute
 
-// Holds reports whether something that lasts until a stored time, and at most as long as longest, still lasts. A time that
-// is further away was stored while the clock was wrong, and no longer holds.
+// Holds reports whether something that lasts until a stored time, and at most as long as longest, still lasts. A time
+// that is further away was stored while the clock was wrong, and no longer holds.
 func Holds(until, now time.Time, longest time.Duration) bool {
 	return until.After(now) && !until.After(now.Add(longest+Skew))
 }
@@ -39,14 +39,15 @@ func Ptr(t time.Time) *Time {
 	return &at
 }
 
-// DueDay returns the time that stands for the whole day of t, by t's calendar: the last millisecond of the same date in UTC.
-// It means the same day in every time zone.
+// DueDay returns the time that stands for the whole day of t, by t's calendar: the last millisecond of the same date
+// in UTC. It means the same day in every time zone.
 func DueDay(t time.Time) Time {
 	y, m, d := t.Date()
 	return Time{time.Date(y, m, d, 24, 0, 0, 0, time.UTC).Add(-time.Millisecond)}
 }
 
-// Day returns the day that t stands for, such as 2026-12-10. It returns false if t is a time and not the result of DueDay.
+// Day returns the day that t stands for, such as 2026-12-10. It returns false if t is a time and not the result of
+// DueDay.
 func (t Time) Day() (day string, ok bool) {
 	u := t.UTC()
 	return u.Format(time.DateOnly), u.Equal(DueDay(u).Time)

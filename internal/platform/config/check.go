@@ -59,8 +59,9 @@ func (r Raw) Check() (Config, []string, error) {
 		StandupFallback:     k.truth("STANDUP_FALLBACK", r.StandupFallback),
 
 		ScheduleGrace:    k.duration("SCHEDULE_GRACE", r.ScheduleGrace, time.Minute, day),
-		DispatchPatience: k.duration("DISPATCH_PATIENCE", r.DispatchPatience, time.Second, 7*day), DispatchTimeout: k.duration("DISPATCH_TIMEOUT", r.DispatchTimeout, time.Second, day),
-		StalledAfter: k.duration("STALLED_AFTER", r.StalledAfter, time.Second, day),
+		DispatchPatience: k.duration("DISPATCH_PATIENCE", r.DispatchPatience, time.Second, 7*day),
+		DispatchTimeout:  k.duration("DISPATCH_TIMEOUT", r.DispatchTimeout, time.Second, day),
+		StalledAfter:     k.duration("STALLED_AFTER", r.StalledAfter, time.Second, day),
 
 		ArchiveAfterDays:         k.number("ARCHIVE_AFTER_DAYS", r.ArchiveAfterDays, 0, maxDays),
 		ActivityLogRetentionDays: k.number("ACTIVITY_LOG_RETENTION_DAYS", r.ActivityLogRetentionDays, 0, maxDays),
@@ -68,7 +69,8 @@ func (r Raw) Check() (Config, []string, error) {
 		SubagentRetentionDays:    k.number("SUBAGENT_RETENTION_DAYS", r.SubagentRetentionDays, 0, maxDays),
 	}
 	if c.JWTExpiresIn > 0 && c.JWTExpiresIn < time.Minute {
-		k.warn("JWT_EXPIRES_IN is %q, so a login lasts %s: a plain number is in seconds; 7d is seven days", r.JWTExpiresIn, clock.FormatDuration(c.JWTExpiresIn))
+		k.warn("JWT_EXPIRES_IN is %q, so a login lasts %s: a plain number is in seconds; 7d is seven days", r.JWTExpiresIn,
+			clock.FormatDuration(c.JWTExpiresIn))
 	}
 	k.secrets(r, c)
 	k.encryption(r, &c)
@@ -108,7 +110,8 @@ func (r Raw) CheckGateway() (Config, []string, error) {
 func (k *checker) connection(r Raw, c *Config) {
 	c.GatewayURL = k.gateway("AGENTRT_GATEWAY_URL", r.GatewayURL)
 	c.GatewayToken = k.token("AGENTRT_GATEWAY_TOKEN", r.GatewayToken)
-	c.GatewayTimeout = time.Duration(k.number("AGENTRT_GATEWAY_TIMEOUT_MS", r.GatewayTimeoutMS, 100, 600_000)) * time.Millisecond
+	c.GatewayTimeout = time.Duration(k.number("AGENTRT_GATEWAY_TIMEOUT_MS", r.GatewayTimeoutMS,
+		100, 600_000)) * time.Millisecond
 	c.GatewayScopes = k.list("AGENTRT_GATEWAY_SCOPES", r.GatewayScopes, scope, "a scope such as operator.read")
 	k.device(r, c)
 	k.gatewayTLS(r, c)
@@ -160,8 +163,8 @@ func (k *checker) warn(format string, args ...any) {
 	k.warnings = append(k.warnings, fmt.Sprintf(format, args...))
 }
 
-// secrets rejects secrets that are missing or too short, and warns of white space around one, which usually comes from the
-// line end of a file.
+// secrets rejects secrets that are missing or too short, and warns of white space around one, which usually comes
+// from the line end of a file.
 func (k *checker) secrets(r Raw, c Config) {
 	for _, s := range []struct {
 		name  string
@@ -173,9 +176,11 @@ func (k *checker) secrets(r Raw, c Config) {
 	}
 	switch n := utf8.RuneCountInString(c.JWTSecret.Reveal()); {
 	case n == 0:
-		k.reject("JWT_SECRET", "is missing: set it to at least %d characters, for example the output of: openssl rand -hex 48", minJWTSecret)
+		k.reject("JWT_SECRET",
+			"is missing: set it to at least %d characters, for example the output of: openssl rand -hex 48", minJWTSecret)
 	case n < minJWTSecret:
-		k.reject("JWT_SECRET", "has %d characters: set it to at least %d, for example the output of: openssl rand -hex 48", n, minJWTSecret)
+		k.reject("JWT_SECRET", "has %d characters: set it to at least %d, for example the output of: openssl rand -hex 48", n,
+			minJWTSecret)
 	}
 	if n := utf8.RuneCountInString(c.BootstrapOwnerPassword.Reveal()); n > 0 && n < minPassword {
 		k.reject("BOOTSTRAP_OWNER_PASSWORD", "has %d characters: set it to at least %d", n, minPassword)
@@ -200,7 +205,8 @@ func (k *checker) encryption(r Raw, c *Config) {
 		}
 	}
 	if s := c.EncryptionKey; s != "" && (s == r.JWTSecret || s == r.GatewayToken) {
-		k.reject(name, "is the same as another secret: set a separate key, for example the output of: openssl rand -base64 32")
+		k.reject(name,
+			"is the same as another secret: set a separate key, for example the output of: openssl rand -base64 32")
 	}
 }
 
@@ -237,7 +243,8 @@ func (k *checker) standup(c Config) {
 		k.reject("STANDUP_FACILITATOR", "is %q: set it to an agent ID such as coo", c.StandupFacilitator)
 	}
 	if slices.Contains(c.StandupParticipants, c.StandupFacilitator) {
-		k.reject("STANDUP_PARTICIPANTS", "contains the facilitator %s: remove it, or change STANDUP_FACILITATOR", c.StandupFacilitator)
+		k.reject("STANDUP_PARTICIPANTS", "contains the facilitator %s: remove it, or change STANDUP_FACILITATOR",
+			c.StandupFacilitator)
 	}
 	if c.StandupDeadline > 0 && c.StandupDeadline < c.StandupAgentTimeout {
 		k.warn("STANDUP_DEADLINE (%s) is shorter than STANDUP_AGENT_TIMEOUT (%s): one slow agent can end the standup",
@@ -318,7 +325,8 @@ func (k *checker) host(name, s string) string {
 	v := strings.TrimSpace(s)
 	v = strings.TrimSuffix(strings.TrimPrefix(v, "["), "]")
 	if !isHost(v) {
-		k.reject(name, "is %q: set it to an address or host name without a port, such as 127.0.0.1; set the port with PORT", s)
+		k.reject(name, "is %q: set it to an address or host name without a port, such as 127.0.0.1; set the port with PORT",
+			s)
 	}
 	return v
 }
@@ -332,7 +340,8 @@ func (k *checker) address(name, s string) string {
 	}
 	host, port, err := net.SplitHostPort(v)
 	if n, bad := strconv.Atoi(port); err != nil || bad != nil || n < 0 || n > 65535 || !isHost(host) {
-		k.reject(name, "is %q: set it to HOST:PORT, such as 127.0.0.1:9464; to listen on all addresses, use 0.0.0.0 or [::] as the host", s)
+		k.reject(name,
+			"is %q: set it to HOST:PORT, such as 127.0.0.1:9464; to listen on all addresses, use 0.0.0.0 or [::] as the host", s)
 		return ""
 	}
 	return v
@@ -341,7 +350,8 @@ func (k *checker) address(name, s string) string {
 func (k *checker) email(name, s string) string {
 	v := strings.TrimSpace(s)
 	local, domain, ok := strings.Cut(v, "@")
-	wrong := !ok || local == "" || domain == "" || strings.ContainsAny(v, " \t,;<>") || strings.Contains(domain, "@") || unprintable(v)
+	wrong := !ok || local == "" || domain == "" || strings.ContainsAny(v, " \t,;<>") || strings.Contains(domain, "@") ||
+		unprintable(v)
 	if v != "" && wrong {
 		k.reject(name, "is %q: set it to an email address such as owner@example.com", s)
 	}
@@ -375,7 +385,8 @@ func (k *checker) token(name string, s Secret) Secret {
 	}
 	for _, r := range s.Reveal() {
 		if r <= ' ' || r > '~' {
-			k.reject(name, "contains a space, a line break or another invalid character: copy the token again, without surrounding text")
+			k.reject(name,
+				"contains a space, a line break or another invalid character: copy the token again, without surrounding text")
 			break
 		}
 	}
@@ -388,7 +399,8 @@ func (k *checker) gateway(name, s string) string {
 		return ""
 	}
 	u, err := url.Parse(v)
-	if err != nil || !slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(u.Scheme)) || !isHost(u.Hostname()) {
+	if err != nil || !slices.Contains([]string{"http", "https", "ws", "wss"}, strings.ToLower(u.Scheme)) ||
+		!isHost(u.Hostname()) {
 		// The text may contain a misplaced token, so the message does not quote it.
 		k.reject(name, "is not a valid URL: set it to one such as ws://127.0.0.1:18789 (http, https, ws or wss)")
 		return ""

@@ -74,7 +74,8 @@ func (k *checker) postgresURL(given string, r RawCommon, c Common) string {
 	const name = "DATABASE_URL"
 	u, err := url.Parse(given)
 	if err != nil {
-		k.reject(name, "cannot be parsed: percent-encode special characters in the user and password, such as @ as %%40 and / as %%2F")
+		k.reject(name,
+			"cannot be parsed: percent-encode special characters in the user and password, such as @ as %%40 and / as %%2F")
 		return ""
 	}
 	q, err := url.ParseQuery(u.RawQuery)
@@ -138,7 +139,9 @@ func (k *checker) postgres(r RawCommon, c Common) string {
 // production.
 func (k *checker) password(name string, s Secret, r RawCommon) {
 	p := strings.ToLower(s.Reveal())
-	tried := []string{"postgres", "postgresql", "password", "wardroom", "changeme", "change-me", "change_me", "secret", "admin", "root"}
+	tried := []string{
+		"postgres", "postgresql", "password", "wardroom", "changeme", "change-me", "change_me", "secret", "admin", "root",
+	}
 	switch n := utf8.RuneCountInString(p); {
 	case slices.Contains(tried, p):
 		k.reject(name, "is a common password: set a different one of at least %d characters", minPassword)

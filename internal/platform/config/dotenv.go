@@ -86,7 +86,8 @@ func parseDotEnv(path string, data []byte) (map[string]string, error) {
 			errs = append(errs, fmt.Errorf("%s line %d: %w", path, n, err))
 		case key == "":
 		case lines[key] != 0:
-			errs = append(errs, fmt.Errorf("%s line %d: %s is already set on line %d: remove one of them", path, n, key, lines[key]))
+			errs = append(errs,
+				fmt.Errorf("%s line %d: %s is already set on line %d: remove one of them", path, n, key, lines[key]))
 		default:
 			values[key], lines[key] = value, n
 		}
@@ -140,7 +141,9 @@ func unquote(s string) (string, error) {
 		case s[i] == quote:
 			rest := strings.TrimLeft(s[i+1:], " \t")
 			if rest != "" && rest[0] != '#' {
-				return "", errors.New("text follows the closing quote: to include a quote in the value, write \\\" in double quotes")
+				return "", errors.New(
+					"text follows the closing quote: to include a quote in the value, write \\\" in double quotes",
+				)
 			}
 			return b.String(), nil
 		case s[i] == '\\' && quote == '"':

@@ -245,7 +245,9 @@ func (k *checker) device(r Raw, c *Config) {
 	c.DeviceToken = k.token("AGENTRT_DEVICE_TOKEN", r.DeviceToken)
 	if strings.TrimSpace(r.DevicePrivateKey.Reveal()) == "" {
 		for _, s := range []struct{ name, value string }{
-			{"AGENTRT_DEVICE_ID", r.DeviceID}, {"AGENTRT_DEVICE_PUBLIC_KEY", r.DevicePublicKey}, {"AGENTRT_DEVICE_TOKEN", r.DeviceToken.Reveal()},
+			{"AGENTRT_DEVICE_ID", r.DeviceID},
+			{"AGENTRT_DEVICE_PUBLIC_KEY", r.DevicePublicKey},
+			{"AGENTRT_DEVICE_TOKEN", r.DeviceToken.Reveal()},
 		} {
 			if s.value != "" {
 				k.reject(s.name, "is set but %s is not: set both, or remove it", private)
@@ -262,7 +264,8 @@ func (k *checker) device(r Raw, c *Config) {
 		public, err := parsePublicKey(s)
 		switch {
 		case err != nil:
-			k.reject("AGENTRT_DEVICE_PUBLIC_KEY", "%w: set it to an Ed25519 public key of 32 bytes in base64url, or remove it: it is derived from %s", err, private)
+			k.reject("AGENTRT_DEVICE_PUBLIC_KEY",
+				"%w: set it to an Ed25519 public key of 32 bytes in base64url, or remove it: it is derived from %s", err, private)
 		case !bytes.Equal(public, key.public()):
 			k.reject("AGENTRT_DEVICE_PUBLIC_KEY", "does not match %s: remove it, or set the matching key", private)
 		}
@@ -294,7 +297,9 @@ func (k *checker) gatewayTLS(r Raw, c *Config) {
 	hasCA, hasPin := strings.TrimSpace(r.GatewayCAFile) != "", r.GatewayTLSPin != ""
 	switch {
 	case c.GatewayInsecureTLS && c.Production:
-		k.reject(insecure, "is true: in production set %s to the fingerprint of the gateway's certificate, or %s to its certificate authority", pin, ca)
+		k.reject(insecure,
+			"is true: in production set %s to the fingerprint of the gateway's certificate, or %s to its certificate authority",
+			pin, ca)
 	case c.GatewayInsecureTLS && (hasCA || hasPin):
 		k.reject(insecure, "is true, so %s or %s, which is also set, has no effect: remove one", pin, ca)
 	case hasCA && hasPin:
@@ -306,12 +311,14 @@ func (k *checker) gatewayTLS(r Raw, c *Config) {
 			set  bool
 		}{{ca, hasCA}, {pin, hasPin}} {
 			if s.set {
-				k.reject(s.name, "is set but AGENTRT_GATEWAY_URL begins with %s://, which is not encrypted: use wss://, or remove it", scheme)
+				k.reject(s.name,
+					"is set but AGENTRT_GATEWAY_URL begins with %s://, which is not encrypted: use wss://, or remove it", scheme)
 			}
 		}
 	}
 	if c.GatewayInsecureTLS && !c.Production {
-		k.warn("%s is true: any certificate is accepted, so an attacker on the network can read the token; set %s instead", insecure, pin)
+		k.warn("%s is true: any certificate is accepted, so an attacker on the network can read the token; set %s instead",
+			insecure, pin)
 	}
 }
 
@@ -361,6 +368,7 @@ func (k *checker) unused(r Raw) {
 		if len(names) > 1 {
 			verb = "are"
 		}
-		k.warn("%s %s set but AGENTRT_GATEWAY_URL is not: no gateway is configured, and none can be set in the dashboard", strings.Join(names, ", "), verb)
+		k.warn("%s %s set but AGENTRT_GATEWAY_URL is not: no gateway is configured, and none can be set in the dashboard",
+			strings.Join(names, ", "), verb)
 	}
 }

@@ -28,7 +28,8 @@ func (k *checker) public(name, s string) string {
 		k.reject(name, "has a path with an empty segment, . or ..: set it to one such as https://ops.example.com/wardroom")
 		return ""
 	case at == "/api" || at == "/assets":
-		k.reject(name, "ends in %s, which is also the beginning of Wardroom's own paths: use another path, such as /wardroom", at)
+		k.reject(name, "ends in %s, which is also the beginning of Wardroom's own paths: use another path, such as /wardroom",
+			at)
 		return ""
 	}
 	return v

@@ -52,7 +52,8 @@ func fields(v reflect.Value) func(yield func(field) bool) {
 			s := Setting{
 				Env: f.Tag.Get("env"), Flag: f.Tag.Get("name"), Default: cmp.Or(f.Tag.Get("default"), f.Tag.Get("unset")),
 				Help: f.Tag.Get("help"), Group: f.Tag.Get("group"),
-				Secret: f.Type == reflect.TypeFor[Secret](), Required: f.Tag.Get("must") == "true", Editable: f.Tag.Get("unset") != "",
+				Secret: f.Type == reflect.TypeFor[Secret](), Required: f.Tag.Get("must") == "true",
+				Editable: f.Tag.Get("unset") != "",
 			}
 			if !yield(field{s, v.Field(i)}) {
 				return

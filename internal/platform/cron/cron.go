@@ -62,14 +62,17 @@ func Parse(expression, zone string) (Schedule, error) {
 	// The library would read the H in THU as an extension, and accept a zone prefix.
 	fields := strings.Fields(strings.ToLower(expression))
 	if len(fields) != 5 || strings.ContainsAny(expression, "=@") {
-		return Schedule{}, errors.New("use five fields: minute, hour, day of the month, month, day of the week, such as 0 9 * * 1-5")
+		return Schedule{}, errors.New(
+			"use five fields: minute, hour, day of the month, month, day of the week, such as 0 9 * * 1-5",
+		)
 	}
 	return parse(fields, loc, 0)
 }
 
 // nicknames are expressions that have a name, without the seconds.
 var nicknames = map[string]string{
-	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0", "@daily": "0 0 * * *", "@hourly": "0 * * * *",
+	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
+	"@daily": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
 // ParseWithSeconds is like Parse, but also accepts expressions that only runtimes use: a sixth field in front of
@@ -96,7 +99,9 @@ func parse(fields []string, loc *time.Location, seconds library.ParseOption) (Sc
 			return Schedule{}, errors.New("a list in the expression has an empty value next to a comma")
 		}
 	}
-	parser, err := library.TryNewParser(seconds | library.Minute | library.Hour | library.Dom | library.Month | library.Dow | library.DowOrDom)
+	parser, err := library.TryNewParser(
+		seconds | library.Minute | library.Hour | library.Dom | library.Month | library.Dow | library.DowOrDom,
+	)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("create the parser: %w", err)
 	}
@@ -111,8 +116,11 @@ func parse(fields []string, loc *time.Location, seconds library.ParseOption) (Sc
 	spec.Location = time.UTC
 	const hours = 1<<24 - 1
 	s := Schedule{text: strings.Join(fields, " "), zone: loc, spec: spec, every: spec.Hour&hours == hours}
-	if spec.Next(time.Date(2096, 3, 1, 0, 0, 0, 0, time.UTC)).IsZero() { // before the longest gap between two 29 Februaries
-		return Schedule{}, errors.New("the expression never matches; it may name a date that does not exist, such as 30 February")
+	if spec.Next(time.Date(2096, 3, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		// before the longest gap between two 29 Februaries
+		return Schedule{}, errors.New(
+			"the expression never matches; it may name a date that does not exist, such as 30 February",
+		)
 	}
 	return s, nil
 }

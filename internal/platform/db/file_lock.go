@@ -75,7 +75,8 @@ func lockFile(path string) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
 	if !locked {
-		return nil, errors.Join(fmt.Errorf("%w (%s is locked): stop it first, or set another DATA_DIR", ErrOwned, path), f.Close())
+		return nil, errors.Join(fmt.Errorf("%w (%s is locked): stop it first, or set another DATA_DIR", ErrOwned, path),
+			f.Close())
 	}
 	return f, nil
 }

@@ -116,9 +116,9 @@ func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.
 	return done, err
 }
 
-// Check returns ErrPending if a migration in s has not been applied, ErrNewer if the database's
-// schema is newer than the last migration in s, and ErrUnreleased if it is older than the first. After a successful Check on PostgreSQL, write
-// transactions fail with ErrNewer if another program upgrades the schema.
+// Check returns ErrPending if a migration in s has not been applied, ErrNewer if the database's schema is newer than
+// the last migration in s, and ErrUnreleased if it is older than the first. After a successful Check on PostgreSQL,
+// write transactions fail with ErrNewer if another program upgrades the schema.
 func (d *DB) Check(ctx context.Context, s Schema) error {
 	p, err := d.provider(s.Files)
 	if err != nil {
@@ -202,7 +202,8 @@ func (d *DB) recordProgram(ctx context.Context, version int64, program string) e
 		return err
 	}
 	return d.Tx(ctx, func(tx *Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO schema_programs (version, program) VALUES (?, ?) ON CONFLICT (version) DO NOTHING`, version, program)
+		_, err := tx.Exec(ctx,
+			`INSERT INTO schema_programs (version, program) VALUES (?, ?) ON CONFLICT (version) DO NOTHING`, version, program)
 		return err
 	})
 }
@@ -248,12 +249,14 @@ func (l writeLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	}
 	// A process that freezes must lose this lock; PostgreSQL 13 has no setting for
 	// this.
-	_, err := conn.ExecContext(ctx, `SELECT set_config(name, '60s', false) FROM pg_settings WHERE name = 'idle_session_timeout'`)
+	_, err := conn.ExecContext(ctx,
+		`SELECT set_config(name, '60s', false) FROM pg_settings WHERE name = 'idle_session_timeout'`)
 	if err == nil {
 		_, err = conn.ExecContext(ctx, `SELECT pg_advisory_lock(`+writersLock+`)`)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("wait for writers: %w", err), l.SessionLocker.SessionUnlock(context.WithoutCancel(ctx), conn))
+		return errors.Join(fmt.Errorf("wait for writers: %w", err),
+			l.SessionLocker.SessionUnlock(context.WithoutCancel(ctx), conn))
 	}
 	return nil
 }

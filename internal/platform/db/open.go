@@ -107,7 +107,9 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	}
 	queue, seen := &readQueue{free: readers}, &dataVersion{connector: quiet}
 	d := &DB{
-		conn:  conn{engine: SQLite, rebound: new(textCache), watchers: new(watchers), raw: queuedReader{pool: read, queue: queue}},
+		conn: conn{
+			engine: SQLite, rebound: new(textCache), watchers: new(watchers), raw: queuedReader{pool: read, queue: queue},
+		},
 		write: write, read: read, path: path, readQueue: queue, commits: seen, writers: writers{long: joinTime},
 		stop: []func() error{seen.Close, read.Close, write.Close},
 	}
@@ -152,7 +154,8 @@ func setTimeouts(ctx context.Context, c *pgx.Conn) error {
 }
 
 func dsn(path, more string) string {
-	return address(path, more+"&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+	return address(path,
+		more+"&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
 }
 
 // address returns the URL of an SQLite file with the given connection parameters.
@@ -175,11 +178,13 @@ func advised(err error, path string) error {
 	info, missing := os.Stat(path)
 	switch {
 	case missing == nil && info.IsDir():
-		return fmt.Errorf("%w (%s is a folder: set DATABASE_URL to a file in it, such as sqlite:%s)", err, path, filepath.Join(path, "wardroom.db"))
+		return fmt.Errorf("%w (%s is a folder: set DATABASE_URL to a file in it, such as sqlite:%s)", err, path,
+			filepath.Join(path, "wardroom.db"))
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%w (%s is not a folder: remove the file, or set another DATA_DIR)", err, folder)
 	case errors.Is(err, syscall.EROFS):
-		return fmt.Errorf("%w (the file system is read-only: mount a writable volume at %s, or set another DATA_DIR)", err, folder)
+		return fmt.Errorf("%w (the file system is read-only: mount a writable volume at %s, or set another DATA_DIR)", err,
+			folder)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w (user %d, which runs Wardroom, must be allowed to write to %s: make that user its owner, or set another DATA_DIR)", err, os.Getuid(), folder)
 	case errors.Is(err, syscall.ENOSPC):
@@ -229,7 +234,9 @@ func limitsOf(cfg *pgx.ConnConfig) (limits, error) {
 		within.dial = cfg.ConnectTimeout
 	}
 	cfg.ConnectTimeout = within.dial
-	for name, limit := range map[string]*time.Duration{"lock_timeout": &within.lock, "idle_in_transaction_session_timeout": &within.idle} {
+	for name, limit := range map[string]*time.Duration{
+		"lock_timeout": &within.lock, "idle_in_transaction_session_timeout": &within.idle,
+	} {
 		given, ok := cfg.RuntimeParams[name]
 		if !ok {
 			continue
@@ -244,11 +251,13 @@ func limitsOf(cfg *pgx.ConnConfig) (limits, error) {
 	return within, nil
 }
 
-// checkEncoding connects for the first time and refuses a database that can't store all text: in another encoding, some text
-// is refused, and a backup restores as other text.
+// checkEncoding connects for the first time and refuses a database that can't store all text: in another encoding,
+// some text is refused, and a backup restores as other text.
 func checkEncoding(ctx context.Context, pool *pgxpool.Pool, cfg *pgx.ConnConfig) error {
 	var server, client string
-	if err := pool.QueryRow(ctx, `SELECT current_setting('server_encoding'), current_setting('client_encoding')`).Scan(&server, &client); err != nil {
+	if err := pool.QueryRow(
+		ctx, `SELECT current_setting('server_encoding'), current_setting('client_encoding')`,
+	).Scan(&server, &client); err != nil {
 		return fmt.Errorf("connect to the database on %s: %w", cfg.Host, err)
 	}
 	switch {
@@ -294,8 +303,9 @@ func openPostgres(ctx context.Context, rawURL string) (*DB, error) {
 	shared.SetMaxIdleConns(0) // pgxpool keeps idle connections
 	d := &DB{
 		conn:  conn{engine: Postgres, rebound: new(textCache), watchers: new(watchers), raw: shared},
-		write: shared, read: shared, pool: pool, writers: writers{most: TurnTimeout, long: joinTimePostgres}, enter: beginStatement(within.lock, workTime, within.idle),
-		stop: []func() error{shared.Close, func() error { pool.Close(); return nil }},
+		write: shared, read: shared, pool: pool, writers: writers{most: TurnTimeout, long: joinTimePostgres},
+		enter: beginStatement(within.lock, workTime, within.idle),
+		stop:  []func() error{shared.Close, func() error { pool.Close(); return nil }},
 	}
 	d.pools = func() []Pool {
 		s, write := pool.Stat(), Pool{Name: "write", Max: 1}

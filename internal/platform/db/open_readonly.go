@@ -45,7 +45,9 @@ func openSQLiteReadOnly(ctx context.Context, path, address string) (*DB, error) 
 	}
 	queue := &readQueue{free: 1}
 	return &DB{
-		conn:  conn{engine: SQLite, rebound: new(textCache), watchers: new(watchers), raw: queuedReader{pool: read, queue: queue}},
+		conn: conn{
+			engine: SQLite, rebound: new(textCache), watchers: new(watchers), raw: queuedReader{pool: read, queue: queue},
+		},
 		write: read, read: read, path: path, readQueue: queue, stop: []func() error{read.Close},
 		pools: func() []Pool { return []Pool{poolOf("read", read)} },
 	}, nil

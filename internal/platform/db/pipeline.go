@@ -68,7 +68,9 @@ func args(named []driver.NamedValue) []any {
 }
 
 // ExecContext implements driver.ExecerContext.
-func (c *pipelined) ExecContext(ctx context.Context, query string, named []driver.NamedValue) (r driver.Result, err error) {
+func (c *pipelined) ExecContext(
+	ctx context.Context, query string, named []driver.NamedValue,
+) (r driver.Result, err error) {
 	if err := ctx.Err(); err != nil { // pgx would close the connection
 		return nil, err
 	}

@@ -51,8 +51,9 @@ func ProgramsFor(rawURL string) (Programs, error) {
 		}
 	}
 	set := map[string]string{
-		"PGHOST": strings.Join(hosts, ","), "PGPORT": strings.Join(ports, ","), "PGUSER": cfg.User, "PGPASSWORD": cfg.Password,
-		"PGDATABASE": cfg.Database, "PGOPTIONS": options(cfg.RuntimeParams), "PGCLIENTENCODING": "UTF8",
+		"PGHOST": strings.Join(hosts, ","), "PGPORT": strings.Join(ports, ","), "PGUSER": cfg.User,
+		"PGPASSWORD": cfg.Password, "PGDATABASE": cfg.Database, "PGOPTIONS": options(cfg.RuntimeParams),
+		"PGCLIENTENCODING": "UTF8",
 	}
 	parameters, err := url.ParseQuery(strings.ReplaceAll(u.RawQuery, "+", "%2B")) // PostgreSQL reads + as a plus sign
 	if err != nil {
@@ -69,9 +70,10 @@ func ProgramsFor(rawURL string) (Programs, error) {
 // libpq lists the database URL's parameters that pgx does not expose, each with the environment
 // variable that passes it to PostgreSQL's tools.
 var libpq = map[string]string{
-	"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY", "sslsni": "PGSSLSNI",
-	"sslnegotiation": "PGSSLNEGOTIATION", "ssl_min_protocol_version": "PGSSLMINPROTOCOLVERSION", "channel_binding": "PGCHANNELBINDING",
-	"krbsrvname": "PGKRBSRVNAME", "connect_timeout": "PGCONNECT_TIMEOUT", "target_session_attrs": "PGTARGETSESSIONATTRS",
+	"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY",
+	"sslsni": "PGSSLSNI", "sslnegotiation": "PGSSLNEGOTIATION", "ssl_min_protocol_version": "PGSSLMINPROTOCOLVERSION",
+	"channel_binding": "PGCHANNELBINDING", "krbsrvname": "PGKRBSRVNAME", "connect_timeout": "PGCONNECT_TIMEOUT",
+	"target_session_attrs": "PGTARGETSESSIONATTRS",
 }
 
 // options formats session settings, such as search_path, as the value of PGOPTIONS.
@@ -98,7 +100,8 @@ func environment(set map[string]string) []string {
 		_, ours := set[name]
 		switch {
 		case ours, name == "PGSERVICE", name == "PGHOSTADDR": // they would override the address
-		case name == "PATH", name == "HOME", name == "LANG", name == "TMPDIR", strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "PG"), strings.HasPrefix(name, "KRB5"):
+		case name == "PATH", name == "HOME", name == "LANG", name == "TMPDIR", strings.HasPrefix(name, "LC_"),
+			strings.HasPrefix(name, "PG"), strings.HasPrefix(name, "KRB5"):
 			env = append(env, pair)
 		}
 	}

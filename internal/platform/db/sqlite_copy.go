@@ -48,7 +48,8 @@ func (d *DB) Integrity(ctx context.Context, most int) ([]string, error) {
 	if err != nil || len(found) > 0 {
 		return found, err
 	}
-	rows, err := d.read.QueryContext(ctx, `SELECT "table", COALESCE(rowid, 0), parent FROM pragma_foreign_key_check LIMIT ?`, most)
+	rows, err := d.read.QueryContext(ctx,
+		`SELECT "table", COALESCE(rowid, 0), parent FROM pragma_foreign_key_check LIMIT ?`, most)
 	return All(rows, err, func(r Row) (string, error) {
 		var table, parent string
 		var row int64

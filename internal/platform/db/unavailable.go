@@ -72,7 +72,8 @@ func Unavailable(err error) (reason string, unavailable bool) {
 		return "", false // a context deadline is also a net.Error
 	case connecting:
 		return "PostgreSQL cannot be reached", true
-	case network && broken != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, driver.ErrBadConn):
+	case network && broken != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, net.ErrClosed), errors.Is(err, driver.ErrBadConn):
 		return "the connection to PostgreSQL broke", true
 	case err != nil && strings.Contains(err.Error(), "conn closed"): // pgconn has no error variable for it
 		return "the connection to PostgreSQL broke", true

@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// SyncFolder flushes a folder to the disk, so that its entries survive a power failure. On Windows, which cannot flush a
-// folder and writes its entries by itself, it does nothing.
+// SyncFolder flushes a folder to the disk, so that its entries survive a power failure. On Windows, which cannot
+// flush a folder and writes its entries by itself, it does nothing.
 func SyncFolder(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil

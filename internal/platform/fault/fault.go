@@ -81,7 +81,8 @@ func (e *Error) Unless(version *int64, current int64, name string) error {
 	if version == nil || *version == current {
 		return nil
 	}
-	return e.With("The %s is now at version %d. Read it again and retry the change.", name, current).Fact("current_version", current)
+	return e.With("The %s is now at version %d. Read it again and retry the change.", name,
+		current).Fact("current_version", current)
 }
 
 // After returns a copy of e that tells the client how long to wait before a retry.

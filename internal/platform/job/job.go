@@ -157,7 +157,8 @@ type Count struct {
 // Counts returns how many jobs of each kind are ready, running or failed, across
 // all processes. Combinations without jobs are left out.
 func Counts(ctx context.Context, r db.Queryer) ([]Count, error) {
-	rows, err := r.Query(ctx, `SELECT kind, state, COUNT(*) FROM jobs WHERE state IN ('ready', 'running', 'failed') GROUP BY kind, state`)
+	rows, err := r.Query(ctx,
+		`SELECT kind, state, COUNT(*) FROM jobs WHERE state IN ('ready', 'running', 'failed') GROUP BY kind, state`)
 	return db.All(rows, err, func(row db.Row) (Count, error) {
 		var c Count
 		err := row.Scan(&c.Kind, &c.State, &c.Jobs)

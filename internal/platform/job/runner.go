@@ -84,7 +84,8 @@ func (q *Queue) start(ctx context.Context) error {
 			if len(kinds) == 0 {
 				return nil
 			}
-			if _, err := tx.Exec(ctx, `UPDATE jobs SET lease_until = ? WHERE state = 'running' AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)`,
+			if _, err := tx.Exec(ctx,
+				`UPDATE jobs SET lease_until = ? WHERE state = 'running' AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)`,
 				append([]any{now.Add(-time.Second)}, kinds...)...); err != nil {
 				return err
 			}
@@ -93,7 +94,8 @@ func (q *Queue) start(ctx context.Context) error {
 			if (t.Every > 0) != t.At.IsZero() {
 				return fmt.Errorf("timer %s must have exactly one of Every and At", t.Name)
 			}
-			_, err := tx.Exec(ctx, `INSERT INTO job_timers (name, next_at) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`, t.Name, t.first(now))
+			_, err := tx.Exec(ctx, `INSERT INTO job_timers (name, next_at) VALUES (?, ?) ON CONFLICT (name) DO NOTHING`,
+				t.Name, t.first(now))
 			if err != nil {
 				return err
 			}

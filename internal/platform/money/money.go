@@ -59,5 +59,8 @@ func (n *Nano) UnmarshalJSON(data []byte) error {
 // Schema describes the amount in the OpenAPI document.
 func (Nano) Schema(huma.Registry) *huma.Schema {
 	longest := len("-9223372036.854775808")
-	return &huma.Schema{Type: huma.TypeString, Pattern: `^-?\d+(\.\d{1,9})?$`, MaxLength: &longest, Examples: []any{"0.028314"}, Description: "US dollars."}
+	return &huma.Schema{
+		Type: huma.TypeString, Pattern: `^-?\d+(\.\d{1,9})?$`, MaxLength: &longest, Examples: []any{"0.028314"},
+		Description: "US dollars.",
+	}
 }

@@ -31,8 +31,10 @@ const MaxKey = 255
 
 // Errors for a request whose idempotency key was already used by an earlier request.
 var (
-	ErrConflict = fault.New(fault.Conflict, "idempotency_conflict", "This Idempotency-Key was already used for a different request.")
-	ErrGone     = fault.New(fault.Conflict, "idempotency_gone", "The resource created by the first request with this Idempotency-Key no longer exists.")
+	ErrConflict = fault.New(fault.Conflict, "idempotency_conflict",
+		"This Idempotency-Key was already used for a different request.")
+	ErrGone = fault.New(fault.Conflict, "idempotency_gone",
+		"The resource created by the first request with this Idempotency-Key no longer exists.")
 )
 
 // Request is a request with an idempotency key.
@@ -111,7 +113,9 @@ func Do[T any](ctx context.Context, tx *db.Tx, now time.Time,
 	case err != nil:
 		return zero, fmt.Errorf("look up the idempotency key: %w", err)
 	case !hmac.Equal([]byte(digest), []byte(r.digest)):
-		return zero, ErrConflict.With("Use a new key for a new request. To retry a request, send exactly the same content again.")
+		return zero, ErrConflict.With(
+			"Use a new key for a new request. To retry a request, send exactly the same content again.",
+		)
 	}
 	v, err := find(ctx, tx, made)
 	if f := fault.Of(err); f != nil && f.Kind == fault.NotFound {
@@ -123,7 +127,9 @@ func Do[T any](ctx context.Context, tx *db.Tx, now time.Time,
 
 // first handles the first request with r's idempotency key. It creates the resource
 // and stores the resource's name with the key.
-func first[T any](ctx context.Context, tx *db.Tx, r *Request, now time.Time, naming func(T) string, makeIt func() (T, error)) (T, error) {
+func first[T any](
+	ctx context.Context, tx *db.Tx, r *Request, now time.Time, naming func(T) string, makeIt func() (T, error),
+) (T, error) {
 	v, err := makeIt()
 	if err != nil {
 		return v, err

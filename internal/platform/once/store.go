@@ -11,7 +11,8 @@ import (
 // look returns the request digest and the resource name that are stored with an idempotency key, if
 // the key is valid now. A key from a time that is further away than Life was stored while the clock was wrong.
 func look(ctx context.Context, q db.Queryer, name string, now time.Time) (digest, made string, err error) {
-	err = q.QueryRow(ctx, `SELECT digest, made FROM idempotency_keys WHERE name = ? AND at > ? AND at < ?`, name, now.Add(-Life), now.Add(Life)).Scan(&digest, &made)
+	err = q.QueryRow(ctx, `SELECT digest, made FROM idempotency_keys WHERE name = ? AND at > ? AND at < ?`, name,
+		now.Add(-Life), now.Add(Life)).Scan(&digest, &made)
 	return digest, made, err
 }
 

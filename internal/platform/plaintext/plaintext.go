@@ -121,9 +121,9 @@ func Blank(r rune) bool { return unicode.IsSpace(r) || r == '\u2800' }
 // run of white space with one space and trims both ends.
 func Line(s string) string { return strings.Join(strings.Fields(Lines(s)), " ") }
 
-// Odd describes the first character of a single line of text that Line removes, or returns "" if there is none. A person
-// can't see that character, so the description has its position and its number: "an invisible character: character 7 is
-// U+200B".
+// Odd describes the first character of a single line of text that Line removes, or returns "" if there is none. A
+// person can't see that character, so the description has its position and its number: "an invisible character:
+// character 7 is U+200B".
 func Odd(s string) string {
 	prev := rune(-1)
 	for n := 1; s != ""; n++ {
@@ -178,7 +178,8 @@ func Hidden(r rune) bool {
 	if r <= unicode.MaxASCII {
 		return r < ' ' || r == 0x7F
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point,
+		unicode.Variation_Selector) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 

@@ -16,17 +16,21 @@ type tool struct {
 	words []string // arguments after which the next one is a secret
 	heads []string // beginnings of arguments that continue with a secret, such as pass:
 	login bool     // only after the argument login
-	batch bool     // with the option -b, a secret follows the name of a user, and that one the name of a file unless there is -n
-	once  bool     // only before the first argument that is no option, which is a command of its own
+	// with the option -b, a secret follows the name of a user, and that one the name of a file unless there is -n
+	batch bool
+	once  bool // only before the first argument that is no option, which is a command of its own
 }
 
 // tools are the programs, by name. Long options, such as --password, are the same for all of them.
 func tools() map[string]tool {
 	all := map[string]tool{
-		"sshpass": {short: "p", once: true}, "htpasswd": {batch: true}, "curl": {pairs: "uU", words: []string{"--oauth2-bearer"}}, "wget": {},
-		"redis-cli": {short: "a", words: []string{"auth", "AUTH"}}, "vault": {words: []string{"login"}}, "gpg": {}, "lftp": {pairs: "u", sep: ","},
-		"openssl": {words: []string{"-k", "-K"}, heads: []string{"pass:"}}, "nmcli": {words: []string{"password", "wifi-sec.psk"}}, "kubectl": {heads: []string{"--from-literal="}},
-		"useradd": {short: "p"}, "usermod": {short: "p"}, "ldappasswd": {short: "was"}, "clickhouse-client": {}, "snowsql": {}, "svn": {}, "psql": {}, "gh": {}, "npm": {}, "aws": {},
+		"sshpass": {short: "p", once: true}, "htpasswd": {batch: true},
+		"curl": {pairs: "uU", words: []string{"--oauth2-bearer"}}, "wget": {},
+		"redis-cli": {short: "a", words: []string{"auth", "AUTH"}}, "vault": {words: []string{"login"}}, "gpg": {},
+		"lftp": {pairs: "u", sep: ","}, "openssl": {words: []string{"-k", "-K"}, heads: []string{"pass:"}},
+		"nmcli": {words: []string{"password", "wifi-sec.psk"}}, "kubectl": {heads: []string{"--from-literal="}},
+		"useradd": {short: "p"}, "usermod": {short: "p"}, "ldappasswd": {short: "was"}, "clickhouse-client": {},
+		"snowsql": {}, "svn": {}, "psql": {}, "gh": {}, "npm": {}, "aws": {},
 	}
 	for names, t := range map[string]tool{
 		"mysql mariadb mysqldump mariadb-dump mysqladmin mariadb-admin mysqlimport mysqlshow mysqlcheck mysqlpump mysqlslap mysqlsh mycli": {glued: "p"},
@@ -41,8 +45,11 @@ func tools() map[string]tool {
 		"http https xh xhs":                                   {pairs: "a"},
 		"ab":                                                  {pairs: "AP"},
 		"plink pscp psftp putty":                              {words: []string{"-pw"}},
-		"keytool jarsigner apksigner":                         {words: []string{"-storepass", "-keypass", "-srcstorepass", "-deststorepass", "-destkeypass"}, heads: []string{"pass:"}},
-		"xfreerdp wfreerdp sdl-freerdp":                       {heads: []string{"/p:"}},
+		"keytool jarsigner apksigner": {
+			words: []string{"-storepass", "-keypass", "-srcstorepass", "-deststorepass", "-destkeypass"},
+			heads: []string{"pass:"},
+		},
+		"xfreerdp wfreerdp sdl-freerdp": {heads: []string{"/p:"}},
 	} {
 		for name := range strings.FieldsSeq(names) {
 			all[name] = t
@@ -143,7 +150,9 @@ func (m *Redactor) short(args []argument, i int, t tool, found *[]span) {
 	letter, last := a.text[1:2], a.text[len(a.text)-1:]
 	switch {
 	case strings.Contains(t.short+t.glued, letter) && len(a.text) > 2:
-		if v := strings.TrimPrefix(a.text[2:], "="); given(v) && (!strings.Contains(v, ":") || strings.Trim(v, "0123456789.:") != "") { // no ports
+		v := strings.TrimPrefix(a.text[2:], "=")
+		isPort := strings.Contains(v, ":") && strings.Trim(v, "0123456789.:") == ""
+		if given(v) && !isPort {
 			*found = append(*found, span{a.to - len(v), a.to})
 		}
 	case strings.Contains(t.short, last) && i+1 < len(args) && given(args[i+1].text):
@@ -167,8 +176,8 @@ func (m *Redactor) pair(args []argument, i int, t tool, skip int, found *[]span)
 	}
 }
 
-// commands redacts the secrets in the arguments of the tools in a text: in command lines, and in lists of arguments, also
-// within JSON.
+// commands redacts the secrets in the arguments of the tools in a text: in command lines, and in lists of arguments,
+// also within JSON.
 func (m *Redactor) commands(text string) string {
 	found := m.commandSecrets(text, 0, 0)
 	if len(found) == 0 {
@@ -189,8 +198,8 @@ func (m *Redactor) commands(text string) string {
 	return b.String()
 }
 
-// commandSecrets returns the secrets in a text that begins at the given offset of a larger one. Arguments in quotation marks
-// can be commands, too; depth counts how often one contains another.
+// commandSecrets returns the secrets in a text that begins at the given offset of a larger one. Arguments in
+// quotation marks can be commands, too; depth counts how often one contains another.
 func (m *Redactor) commandSecrets(text string, offset, depth int) (found []span) {
 	for i := 0; i < len(text); i++ {
 		if !isWord(text[i]) {
@@ -222,8 +231,9 @@ func (m *Redactor) commandSecrets(text string, offset, depth int) (found []span)
 // maxNested is how deep commands in arguments are read.
 const maxNested = 3
 
-// split returns the arguments of a command, whose program stands between first and i, as the first of them, and the position
-// after the command. It understands a command line as well as the arguments in a list of strings, such as "curl", "-u", "me:x".
+// split returns the arguments of a command, whose program stands between first and i, as the first of them, and the
+// position after the command. It understands a command line as well as the arguments in a list of strings, such as
+// "curl", "-u", "me:x".
 func split(text string, first, i int) (args []argument, end int) {
 	args = append(args, argument{text[first:i], first, i})
 	list := false
@@ -260,8 +270,8 @@ func split(text string, first, i int) (args []argument, end int) {
 	return args, i
 }
 
-// argumentAt returns the argument that begins at i, and the position after it. If more is false, a quotation mark ends what
-// contains the command.
+// argumentAt returns the argument that begins at i, and the position after it. If more is false, a quotation mark
+// ends what contains the command.
 func argumentAt(text string, i int, list bool) (a argument, next int, more bool) {
 	if from, to, next := quotedAt(text, i); to >= 0 && (list || next == len(text) || !isWord(text[next])) {
 		return argument{text[from:to], from, to}, next, true
@@ -271,7 +281,8 @@ func argumentAt(text string, i int, list bool) (a argument, next int, more bool)
 		c := text[i]
 		escape := c == '\\' && i+1 < len(text)
 		switch {
-		case strings.IndexByte(" \t\r\n;|&", c) >= 0, list && (c == ',' || c == ']'), escape && strings.IndexByte("nrt\n", text[i+1]) >= 0:
+		case strings.IndexByte(" \t\r\n;|&", c) >= 0, list && (c == ',' || c == ']'),
+			escape && strings.IndexByte("nrt\n", text[i+1]) >= 0:
 			return argument{text[from:i], from, i}, i, i > from
 		case c == '"' || c == '\'' || c == '`' || escape && strings.IndexByte("\\\"'`", text[i+1]) >= 0:
 			// A quotation mark after -p or = begins a part of the argument.

@@ -70,7 +70,8 @@ func (p pattern) redact(text string) string {
 			}
 			from, to = valueAt(text, at[1])
 		} else {
-			if from, to = at[2*p.group], at[2*p.group+1]; to < len(text) && text[to] == '(' && identifier.MatchString(text[from:to]) {
+			if from, to = at[2*p.group], at[2*p.group+1]; to < len(text) && text[to] == '(' &&
+				identifier.MatchString(text[from:to]) {
 				continue // a call
 			}
 		}
@@ -78,7 +79,8 @@ func (p pattern) redact(text string) string {
 			to--
 		}
 		value := text[from:to]
-		if from < done || from == to || strings.Contains(value, "[masked:") || strings.HasPrefix(text[from:], "[masked:") || p.is != nil && !p.is(value) {
+		if from < done || from == to || strings.Contains(value, "[masked:") || strings.HasPrefix(text[from:], "[masked:") ||
+			p.is != nil && !p.is(value) {
 			continue
 		}
 		b.WriteString(text[done:from])
@@ -144,8 +146,8 @@ func (m *Redactor) value(v any) any {
 	}
 }
 
-// command redacts the arguments in an object that holds a program and its arguments, and the value in an object that holds
-// the name and the value of a variable.
+// command redacts the arguments in an object that holds a program and its arguments, and the value in an object that
+// holds the name and the value of a variable.
 func (m *Redactor) command(v map[string]any) {
 	for _, name := range []string{"command", "cmd", "program", "executable", "file"} {
 		program, _ := v[name].(string)
@@ -162,8 +164,8 @@ func (m *Redactor) command(v map[string]any) {
 	}
 }
 
-// ambiguous reports whether a member is a secret by its name and its value together: its name is auth or token, which can
-// also mean other things.
+// ambiguous reports whether a member is a secret by its name and its value together: its name is auth or token, which
+// can also mean other things.
 func ambiguous(name string, v any) bool {
 	s, _ := v.(string)
 	switch strings.ToLower(strings.TrimLeft(name, "_-")) {
@@ -194,10 +196,14 @@ func redactValue(v any) any {
 
 // reference reports whether a value only refers to a secret, as a variable or a path does.
 func reference(v string) bool {
-	if len(v) > 2 && v[0] == '%' && (v[len(v)-1] == '%' || v[1] == '{') || strings.Trim(v, "*") == "" || v == "%s" || v == "%v" {
+	if len(v) > 2 && v[0] == '%' && (v[len(v)-1] == '%' || v[1] == '{') || strings.Trim(v, "*") == "" || v == "%s" ||
+		v == "%v" {
 		return v != ""
 	}
-	for _, start := range []string{"$", "{", "<", "/", "./", "~/", "http://", "https://", "process.env", "os.", "env.", "var.", "file:", "vault:", "secretKeyRef"} {
+	for _, start := range []string{
+		"$", "{", "<", "/", "./", "~/", "http://", "https://", "process.env", "os.", "env.", "var.", "file:", "vault:",
+		"secretKeyRef",
+	} {
 		if strings.HasPrefix(v, start) {
 			return true
 		}
@@ -219,8 +225,9 @@ func chosen(v string) bool {
 	return !reference(v) && classes(v) >= 2 && entropy(v) >= 2
 }
 
-// valueAt returns where the value that begins at i begins and ends. A value in quotation marks, which may be escaped any
-// number of times, ends at the closing one; another ends at white space, or before the next member or the end of a list.
+// valueAt returns where the value that begins at i begins and ends. A value in quotation marks, which may be escaped
+// any number of times, ends at the closing one; another ends at white space, or before the next member or the end of
+// a list.
 func valueAt(text string, i int) (from, to int) {
 	if from, to, _ = quotedAt(text, i); to >= 0 {
 		return from, to

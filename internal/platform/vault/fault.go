@@ -11,7 +11,8 @@ var (
 	// FaultNoKey means that no encryption key is configured.
 	FaultNoKey = fault.New(fault.Unavailable, "encryption_key_missing", "No encryption key is configured.")
 	// FaultKeyFile means that the encryption key file is invalid or unreadable.
-	FaultKeyFile = fault.New(fault.Unavailable, "encryption_key_unusable", "Wardroom could not use the encryption key file.")
+	FaultKeyFile = fault.New(fault.Unavailable, "encryption_key_unusable",
+		"Wardroom could not use the encryption key file.")
 )
 
 // HowToSetKey tells the operator how to configure an encryption key.

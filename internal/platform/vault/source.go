@@ -72,8 +72,8 @@ func (s Source) Make() (*Vault, error) {
 	return s.Find()
 }
 
-// Warning returns what the operator should know about the key file, or an empty text. Orchestrators make files readable by
-// a group, such as Kubernetes with fsGroup, so that Find accepts such a file.
+// Warning returns what the operator should know about the key file, or an empty text. Orchestrators make files
+// readable by a group, such as Kubernetes with fsGroup, so that Find accepts such a file.
 func (s Source) Warning() string {
 	info, err := os.Stat(s.File)
 	if s.File == "" || err != nil || disk.Mode(info)&0o070 == 0 {
@@ -91,7 +91,12 @@ func (s Source) read() (string, error) {
 	}
 	f, err := os.Open(s.File)
 	if errors.Is(err, fs.ErrPermission) {
-		return "", fileError{fmt.Errorf("the user that runs Wardroom (%d) may not read the key file %s: make that user its owner (chown), with mode 600", os.Getuid(), s.File)}
+		return "", fileError{
+			fmt.Errorf(
+				"the user that runs Wardroom (%d) may not read the key file %s: make that user its owner (chown), with mode 600",
+				os.Getuid(), s.File,
+			),
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the key file: %w", err)
@@ -102,7 +107,12 @@ func (s Source) read() (string, error) {
 		return "", fmt.Errorf("read the key file: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fileError{fmt.Errorf("the key file %s is not a regular file: replace it with a file that contains the key, or set ENCRYPTION_KEY", s.File)}
+		return "", fileError{
+			fmt.Errorf(
+				"the key file %s is not a regular file: replace it with a file that contains the key, or set ENCRYPTION_KEY",
+				s.File,
+			),
+		}
 	}
 	if mode := disk.Mode(info); mode&0o007 != 0 {
 		return "", fileError{fmt.Errorf("every user of this machine may read the key file %s (mode %04o): run chmod 600 on it, and replace the key if someone may have read it", s.File, mode)}
@@ -111,8 +121,10 @@ func (s Source) read() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the key file: %w", err)
 	}
-	text := strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff")) // an editor may have added line ends or a byte order mark
-	if key, err := base64.RawURLEncoding.Strict().DecodeString(text); err != nil || len(key) != 32 || len(text) != fileText {
+	// an editor may have added line ends or a byte order mark
+	text := strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff"))
+	if key, err := base64.RawURLEncoding.Strict().DecodeString(text); err != nil || len(key) != 32 ||
+		len(text) != fileText {
 		return "", fileError{fmt.Errorf("the key file %s does not contain a key of %d characters: restore it from a backup; "+
 			"without a backup, delete it and create the encrypted secrets again", s.File, fileText)}
 	}

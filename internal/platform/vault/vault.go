@@ -148,7 +148,8 @@ func (v *Vault) Open(place, sealed string) ([]byte, error) {
 		}
 		return secret, nil
 	}
-	return nil, fmt.Errorf("%w: it has the ID %s, and the configured keys have %s", ErrOtherKey, m[1], strings.Join(v.ids(), ", "))
+	return nil, fmt.Errorf("%w: it has the ID %s, and the configured keys have %s", ErrOtherKey, m[1],
+		strings.Join(v.ids(), ", "))
 }
 
 // ids returns the IDs of all keys, starting with the encryption key.

@@ -128,12 +128,15 @@ func notJSON(contentType string) string {
 	return ""
 }
 
-// plainBody returns where a body begins, which is after the byte order mark that some editors write. If the body is not
-// plain UTF-8, the error names its encoding: the one in the Content-Encoding header, or the one that its first bytes show.
+// plainBody returns where a body begins, which is after the byte order mark that some editors write. If the body is
+// not plain UTF-8, the error names its encoding: the one in the Content-Encoding header, or the one that its first
+// bytes show.
 func plainBody(h http.Header, body []byte) (start int, err error) {
 	name := plaintext.Line(strings.Join(h.Values("Content-Encoding"), ", "))
 	if name != "" && !strings.EqualFold(name, "identity") {
-		return 0, errMedia.With("The body has the Content-Encoding %s, which Wardroom does not read. Send it without an encoding.", shorten(name))
+		return 0, errMedia.With(
+			"The body has the Content-Encoding %s, which Wardroom does not read. Send it without an encoding.", shorten(name),
+		)
 	}
 	for _, e := range []struct{ start, name string }{
 		{"\x1f\x8b", "gzip"},

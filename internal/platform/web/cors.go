@@ -29,7 +29,8 @@ func (a *API) withCORS(next http.Handler) http.Handler {
 			"Authorization", tokenHeader, "Content-Type", onceHeader, "If-Match", "If-None-Match", "Last-Event-ID", "Prefer",
 		},
 		ExposedHeaders: []string{
-			"ETag", replayedHeader, "Link", "Location", "Retry-After", "X-As-Of", "X-Away", "X-Left-Out", "X-Request-Id", "X-Total-Count",
+			"ETag", replayedHeader, "Link", "Location", "Retry-After", "X-As-Of", "X-Away", "X-Left-Out",
+			"X-Request-Id", "X-Total-Count",
 		},
 		MaxAge: int(preflightTime.Seconds()),
 	}).Handler(next)

@@ -38,7 +38,9 @@ const byteOrderMark = "\ufeff"
 // would run as a formula are prefixed with an apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). If h
 // returns an error, the client gets an error response. An error while the table is being sent closes the connection,
 // so that the client does not take a partial table for a complete one.
-func CSV[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*Table, error), opts ...Option) {
+func CSV[I any](
+	a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*Table, error), opts ...Option,
+) {
 	marked := func(ctx context.Context, in *I) (*Table, error) {
 		mark, err := strconv.ParseBool(cmp.Or(from(ctx).query.Get(markQuery), "false"))
 		if err != nil {
@@ -106,12 +108,14 @@ var formulaInCell = regexp.MustCompile(`([;\t\r\n]"*)([=+\-@＝＋－＠])`)
 // escapeFormula inserts an apostrophe before each part of a cell that a spreadsheet could read as a
 // formula. It leaves negative numbers unchanged.
 func escapeFormula(cell string) string {
-	if amount, negative := strings.CutPrefix(cell, "-"); negative && amount != "" && strings.Trim(amount, "0123456789.") == "" {
+	if amount, negative := strings.CutPrefix(cell, "-"); negative && amount != "" &&
+		strings.Trim(amount, "0123456789.") == "" {
 		return cell
 	}
 	cell = formulaInCell.ReplaceAllString(cell, "$1'$2")
 	// Some spreadsheets ignore blanks before a formula.
-	if first := strings.TrimLeft(cell, " \u00a0\u200b\ufeff"); first != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(first)[0]) {
+	if first := strings.TrimLeft(cell, " \u00a0\u200b\ufeff"); first != "" &&
+		strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(first)[0]) {
 		return "'" + cell
 	}
 	return cell

@@ -253,7 +253,8 @@ func describe(s *huma.Schema) docsRef {
 	switch {
 	case s.Type == "":
 		d.Plain = "anything"
-	case s.Type == huma.TypeString && (s.Format == "date-time" || s.Format == "date" || s.Format == "uuid" || s.Format == "password"):
+	case s.Type == huma.TypeString &&
+		(s.Format == "date-time" || s.Format == "date" || s.Format == "uuid" || s.Format == "password"):
 		d.Plain = s.Format
 	}
 	if s.Type == huma.TypeObject {
@@ -342,7 +343,9 @@ func (a *API) curl(r *route) string {
 	if body := r.op.RequestBody; body != nil {
 		data, err := json.Marshal(a.example(body.Content["application/json"].Schema, 0))
 		if err == nil {
-			b.WriteString(" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + strings.ReplaceAll(string(data), "'", "") + "'")
+			b.WriteString(
+				" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + strings.ReplaceAll(string(data), "'", "") + "'",
+			)
 		}
 	}
 	return b.String()

@@ -21,14 +21,19 @@ type Streaming func(ctx context.Context, send func(frames []byte) error)
 // client is connected. An error that h returns becomes an error response. The
 // Streaming that h returns is always called, so that it can release what h acquired.
 // For a HEAD request, it is called with a context that has already ended.
-func Stream[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Streaming, error), opts ...Option) {
-	registerText(a, path, p, summary, "text/event-stream", h, func(ctx context.Context, hc huma.Context, stream Streaming) {
+func Stream[I any](
+	a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Streaming, error),
+	opts ...Option,
+) {
+	send := func(ctx context.Context, hc huma.Context, stream Streaming) {
 		hc.SetHeader("Content-Type", "text/event-stream")
 		hc.SetHeader("Cache-Control", "no-store")
 		hc.SetHeader("X-Accel-Buffering", "no") // otherwise nginx buffers frames
 		hc.SetStatus(http.StatusOK)
 		from(ctx).stream(stream)
-	}, append(opts, func(r *route) { r.plain = true }))
+	}
+	opts = append(opts, func(r *route) { r.plain = true })
+	registerText(a, path, p, summary, "text/event-stream", h, send, opts)
 }
 
 // stream runs s on the response's connection.

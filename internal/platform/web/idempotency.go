@@ -40,7 +40,9 @@ func (r *route) documentOnce() {
 	least, most := 1, once.MaxKey
 	r.op.Parameters = append(r.op.Parameters, &huma.Param{
 		Name: onceHeader, In: "header",
-		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most, Examples: []any{"6f1c1f0e-2f0d-4d4b-9d0e-0d3b7f0c9a55"}},
+		Schema: &huma.Schema{
+			Type: huma.TypeString, MinLength: &least, MaxLength: &most, Examples: []any{"6f1c1f0e-2f0d-4d4b-9d0e-0d3b7f0c9a55"},
+		},
 		Description: "Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state " +
 			"instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID.",
 	})
@@ -63,7 +65,8 @@ func (x *exchange) repeatable(ctx context.Context) (context.Context, *once.Reque
 	}
 	if len(given) > 1 || !isKey(given[0]) {
 		var f fault.Fields
-		f.Add("header."+onceHeader, "Send one key of 1 to %d visible ASCII characters, such as a UUID, or omit the header.", once.MaxKey)
+		f.Add("header."+onceHeader, "Send one key of 1 to %d visible ASCII characters, such as a UUID, or omit the header.",
+			once.MaxKey)
 		return ctx, nil, f.Err()
 	}
 	var sent bytes.Buffer

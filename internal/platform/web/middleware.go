@@ -260,7 +260,8 @@ func (x *exchange) checkQuery() {
 		case p == nil && len(known) == 0:
 			x.refused.Add("query."+shorten(name), "Unknown parameter. This route takes no parameters.")
 		case p == nil:
-			x.refused.Add("query."+shorten(name), "Unknown parameter. Valid parameters: %s.", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			x.refused.Add("query."+shorten(name), "Unknown parameter. Valid parameters: %s.",
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		case len(values) > 1 && p.Schema.Type == huma.TypeArray:
 			x.query[name] = []string{strings.Join(values, ",")} // huma splits it
 		case len(values) > 1:

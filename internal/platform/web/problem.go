@@ -41,18 +41,32 @@ func (a *API) typeOf(code string) string { return a.opts.BasePath + docsPath + "
 
 // The faults that this package returns.
 var (
-	errSignIn      = fault.New(fault.Unauthenticated, "sign_in_required", "This request requires a token.").With("Log in and send the token in this header: Authorization: Bearer <token>.")
-	errForbidden   = fault.New(fault.Forbidden, "forbidden", "Your role does not allow this.")
-	errNotFound    = fault.New(fault.NotFound, "not_found", "This path does not exist.").With("See /api/docs for the available paths.")
-	errMethod      = fault.New(fault.Malformed, "method_not_allowed", "The path does not support this method.").With("The Allow header lists the supported methods.")
-	errURL         = fault.New(fault.Malformed, "invalid_url", "The URL contains invalid characters.").With("Encode the URL as UTF-8 without NUL characters.")
+	errSignIn = fault.New(fault.Unauthenticated, "sign_in_required", "This request requires a token.").With(
+		"Log in and send the token in this header: Authorization: Bearer <token>.",
+	)
+	errForbidden = fault.New(fault.Forbidden, "forbidden", "Your role does not allow this.")
+	errNotFound  = fault.New(fault.NotFound, "not_found", "This path does not exist.").With(
+		"See /api/docs for the available paths.",
+	)
+	errMethod = fault.New(fault.Malformed, "method_not_allowed", "The path does not support this method.").With(
+		"The Allow header lists the supported methods.",
+	)
+	errURL = fault.New(fault.Malformed, "invalid_url", "The URL contains invalid characters.").With(
+		"Encode the URL as UTF-8 without NUL characters.",
+	)
 	errJSON        = fault.New(fault.Malformed, "invalid_json", "The body is not valid JSON.")
-	errBodyTimeout = fault.New(fault.Malformed, "body_timeout", "The body did not arrive in time.").With("Send the request again.")
-	errTooLarge    = fault.New(fault.TooLarge, "too_large", "The body is too large.")
-	errMedia       = fault.New(fault.Unsupported, "unsupported_media_type", "The format of the body is not supported.").With("Send JSON in UTF-8 with Content-Type: application/json.")
-	errTimeout     = fault.New(fault.Timeout, "request_timeout", "The request took too long.").With("Try again later.")
-	errDatabase    = fault.New(fault.Unavailable, "database_unavailable", "The database is unavailable.").With("Try again in a few seconds.").After(5 * time.Second)
-	errInternal    = fault.New(fault.Internal, "internal", "Wardroom failed to handle the request.").With("Search Wardroom's log for this request_id.")
+	errBodyTimeout = fault.New(fault.Malformed, "body_timeout", "The body did not arrive in time.").With(
+		"Send the request again.",
+	)
+	errTooLarge = fault.New(fault.TooLarge, "too_large", "The body is too large.")
+	errMedia    = fault.New(fault.Unsupported, "unsupported_media_type",
+		"The format of the body is not supported.").With("Send JSON in UTF-8 with Content-Type: application/json.")
+	errTimeout  = fault.New(fault.Timeout, "request_timeout", "The request took too long.").With("Try again later.")
+	errDatabase = fault.New(fault.Unavailable, "database_unavailable",
+		"The database is unavailable.").With("Try again in a few seconds.").After(5 * time.Second)
+	errInternal = fault.New(fault.Internal, "internal", "Wardroom failed to handle the request.").With(
+		"Search Wardroom's log for this request_id.",
+	)
 )
 
 // commonFaults returns the faults that any route can return.

@@ -36,7 +36,8 @@ func shapeOf(r *route, t reflect.Type) *shape {
 		case f.Name == "Body":
 			s.body, s.stream = f.Index, f.Type.Kind() == reflect.Func
 		case name == "":
-			panic(fmt.Sprintf("web: %s %s: %s.%s is neither Status nor Body, and is not tagged as a header", r.Method, r.Path, t, f.Name))
+			panic(fmt.Sprintf("web: %s %s: %s.%s is neither Status nor Body, and is not tagged as a header", r.Method, r.Path, t,
+				f.Name))
 		case f.Type.Kind() != reflect.String && !f.Type.ConvertibleTo(reflect.TypeFor[int64]()):
 			panic(fmt.Sprintf("web: %s %s: header %s is neither a string nor a number", r.Method, r.Path, name))
 		default:

@@ -187,7 +187,8 @@ func checkParameters(r *route, in reflect.Type) {
 	have := map[string]bool{}
 	for _, f := range reflect.VisibleFields(in) {
 		if f.Anonymous && !f.IsExported() {
-			panic(fmt.Sprintf("web: %s %s: %s embeds %s, which is not exported and would be ignored", r.Method, r.Path, in, f.Name))
+			panic(fmt.Sprintf("web: %s %s: %s embeds %s, which is not exported and would be ignored", r.Method, r.Path,
+				in, f.Name))
 		}
 		if name := f.Tag.Get("path"); name != "" {
 			have[name] = true

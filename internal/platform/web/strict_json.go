@@ -53,7 +53,8 @@ func (s *scanner) document(schema *huma.Schema) error {
 // bad returns the fault for invalid JSON, with the position and the reason. It never
 // quotes the input, except for a character that nobody sees.
 func (s *scanner) bad(what string) error {
-	if r, n := utf8.DecodeRune(s.data[min(s.pos, len(s.data)):]); n > 0 && (r != utf8.RuneError || n > 1) && (plaintext.Hidden(r) || n > 1 && unicode.IsSpace(r)) {
+	if r, n := utf8.DecodeRune(s.data[min(s.pos, len(s.data)):]); n > 0 && (r != utf8.RuneError || n > 1) &&
+		(plaintext.Hidden(r) || n > 1 && unicode.IsSpace(r)) {
 		what += fmt.Sprintf("; this character is %U", r)
 	}
 	return errJSON.With("Byte %d: %s.", s.pos, what)

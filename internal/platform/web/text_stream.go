@@ -23,7 +23,9 @@ type textOutput struct{ Body func(huma.Context) }
 
 // Text declares a route that returns plain text. The text can grow while the client
 // reads it. An error that h returns becomes an error response.
-func Text[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Writing, error), opts ...Option) {
+func Text[I any](
+	a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Writing, error), opts ...Option,
+) {
 	registerText(a, path, p, summary, "text/plain", h, func(ctx context.Context, hc huma.Context, write Writing) {
 		hc.SetHeader("Content-Type", "text/plain; charset=utf-8")
 		hc.SetStatus(http.StatusOK)

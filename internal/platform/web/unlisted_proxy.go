@@ -29,12 +29,13 @@ func (u Unlisted) Text() string {
 		"If it is your proxy, add %[2]s to TRUSTED_PROXIES and restart Wardroom.", u.Header, u.Address)
 }
 
-// maxUnlisted is how many addresses are kept in each of two groups: those of private networks, where proxies usually are,
-// and all others. Anyone can send the headers, so neither the list nor the log may grow with the number of senders, and
-// senders elsewhere must not displace a proxy.
+// maxUnlisted is how many addresses are kept in each of two groups: those of private networks, where proxies usually
+// are, and all others. Anyone can send the headers, so neither the list nor the log may grow with the number of
+// senders, and senders elsewhere must not displace a proxy.
 const maxUnlisted = 8
 
-// unlistedProxies notes the addresses that forward requests without being used as proxies. The zero value is ready to use.
+// unlistedProxies notes the addresses that forward requests without being used as proxies. The zero value is ready to
+// use.
 type unlistedProxies struct {
 	mu   sync.Mutex
 	seen []*Unlisted
@@ -63,7 +64,8 @@ func (p *unlistedProxies) note(o *Options, r *http.Request, client netip.Addr) {
 	}
 	u.First, u.Last, u.Requests = now, now, 1
 	p.seen = append(p.seen, &u)
-	o.Log.WarnContext(r.Context(), "a proxy hides the addresses of its clients", slog.Any("address", u.Address), slog.String("detail", u.Text()))
+	o.Log.WarnContext(r.Context(), "a proxy hides the addresses of its clients", slog.Any("address", u.Address),
+		slog.String("detail", u.Text()))
 }
 
 // forwarder returns who forwarded a request although the resulting client address is the forwarder's own, or the zero
@@ -77,7 +79,8 @@ func forwarder(r *http.Request, client netip.Addr, trusted []netip.Prefix) Unlis
 	peer, header := at.Addr().Unmap().WithZone(""), forwardingHeaders[i]
 	// The address that the client would have if the one found were a trusted proxy, too.
 	beyond := func() netip.Addr {
-		return clientAddress(r.RemoteAddr, r.Header.Values(header), append(slices.Clone(trusted), netip.PrefixFrom(client, client.BitLen())))
+		return clientAddress(r.RemoteAddr, r.Header.Values(header),
+			append(slices.Clone(trusted), netip.PrefixFrom(client, client.BitLen())))
 	}
 	switch {
 	case !isTrusted(peer, trusted):

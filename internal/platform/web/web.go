@@ -119,7 +119,11 @@ func New(o Options) *API {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &API{opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{}, fixedSchemas: map[*huma.Schema]bool{}, build: o.Version + build(), headers: usualHeaders(), noStore: []string{"no-store"}, pack: newCompressor()}
+	a := &API{
+		opts: o, mux: http.NewServeMux(), namer: &namer{}, faults: map[string]*fault.Error{},
+		fixedSchemas: map[*huma.Schema]bool{}, build: o.Version + build(), headers: usualHeaders(),
+		noStore: []string{"no-store"}, pack: newCompressor(),
+	}
 	a.buffers.New = newBuffer
 	a.huma = huma.NewAPI(a.config(), adapter{a})
 	// Every operation refers to an error schema. Problem replaces huma's own, which no
@@ -160,7 +164,10 @@ func (a *API) config() huma.Config {
 				Schemas:   huma.NewMapRegistry("#/components/schemas/", a.namer.name),
 				Responses: map[string]*huma.Response{},
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"bearer": {Type: "http", Scheme: "bearer", Description: "A token from the login, or an API key. Behind a proxy that uses the Authorization header itself, send it in " + tokenHeader + " instead, without the word Bearer."},
+					"bearer": {
+						Type: "http", Scheme: "bearer",
+						Description: "A token from the login, or an API key. Behind a proxy that uses the Authorization header itself, send it in " + tokenHeader + " instead, without the word Bearer.",
+					},
 				},
 			},
 		},
@@ -173,28 +180,38 @@ func (a *API) config() huma.Config {
 // Get declares a route that reads data. The route also supports HEAD. Get and the other functions
 // that declare routes panic if the declaration is invalid, for example because it names an unknown
 // permission.
-func Get[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
+func Get[I, O any](
+	a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option,
+) {
 	register(a, http.MethodGet, path, p, summary, h, opts)
 }
 
 // Post declares a route that creates a resource or performs an action. A successful
 // response has the status 200, or 204 if O has no Body. The option Status changes it.
-func Post[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
+func Post[I, O any](
+	a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option,
+) {
 	register(a, http.MethodPost, path, p, summary, h, opts)
 }
 
 // Put declares a route that replaces a resource.
-func Put[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
+func Put[I, O any](
+	a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option,
+) {
 	register(a, http.MethodPut, path, p, summary, h, opts)
 }
 
 // Patch declares a route that updates parts of a resource; see package patch.
-func Patch[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
+func Patch[I, O any](
+	a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option,
+) {
 	register(a, http.MethodPatch, path, p, summary, h, opts)
 }
 
 // Delete declares a route that removes a resource.
-func Delete[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
+func Delete[I, O any](
+	a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option,
+) {
 	register(a, http.MethodDelete, path, p, summary, h, opts)
 }
 
@@ -260,7 +277,10 @@ type route struct {
 }
 
 // register registers a route with huma, the mux and the OpenAPI document.
-func register[I, O any](a *API, method, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts []Option) {
+func register[I, O any](
+	a *API, method, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error),
+	opts []Option,
+) {
 	r := a.newRoute(method, path, p, opts)
 	r.summary = summary
 	if holdsSecret(reflect.TypeFor[O](), map[reflect.Type]bool{}) {

@@ -260,7 +260,8 @@ var farewell = regexp.MustCompile(`(?i)^(please )?(let me know|happy to|feel fre
 // the report. This is the case if the line follows a horizontal rule, follows the list that
 // contains the report, or is a farewell.
 func (b *assembler) afterReport(i int) bool {
-	if b.said > b.last && thematicBreak.MatchString(strings.TrimSpace(b.lines[b.said])) && trimBlock(b.chunk, b.first) != "" {
+	if b.said > b.last && thematicBreak.MatchString(strings.TrimSpace(b.lines[b.said])) &&
+		trimBlock(b.chunk, b.first) != "" {
 		return true
 	}
 	text := strings.TrimLeft(b.lines[i], " \t")

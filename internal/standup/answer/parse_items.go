@@ -107,10 +107,14 @@ const (
 )
 
 var (
-	clauseEnd = regexp.MustCompile(`[.!?]+(\s+|$)|[,;]\s|\s+(but|while|whereas|however|although|though|and|yet|then)\s+|\s+&\s+`)
-	sentence  = regexp.MustCompile(`^[.!?]`)
-	percent   = regexp.MustCompile(`\b(\d+(\.\d+)?)\s?%`)
-	toBe      = regexp.MustCompile(`(?i)\bto be\b|\bis being\b|\bare being\b|\bin progress\b|\bdone (on|for|in|so)\b|\bwork\w* done\b`)
+	clauseEnd = regexp.MustCompile(
+		`[.!?]+(\s+|$)|[,;]\s|\s+(but|while|whereas|however|although|though|and|yet|then)\s+|\s+&\s+`,
+	)
+	sentence = regexp.MustCompile(`^[.!?]`)
+	percent  = regexp.MustCompile(`\b(\d+(\.\d+)?)\s?%`)
+	toBe     = regexp.MustCompile(
+		`(?i)\bto be\b|\bis being\b|\bare being\b|\bin progress\b|\bdone (on|for|in|so)\b|\bwork\w* done\b`,
+	)
 )
 
 // clause is a part of a line, delimited by punctuation or conjunctions.
@@ -192,7 +196,8 @@ func readClause(s string) clause {
 		}
 		c.words++
 		claim = claim || strings.Contains(finishedWords, w)
-		doubt = doubt || strings.Contains(qualifiers, w) || strings.Contains(otherVerbs, w) || strings.HasSuffix(w, "n't ") || strings.HasSuffix(w, "'ll ")
+		doubt = doubt || strings.Contains(qualifiers, w) || strings.Contains(otherVerbs, w) || strings.HasSuffix(w, "n't ") ||
+			strings.HasSuffix(w, "'ll ")
 	}
 	switch {
 	case doubt && claim:

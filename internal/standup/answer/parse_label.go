@@ -23,16 +23,18 @@ const (
 // because a part ends where another section begins.
 var partNames = map[string]part{
 	"yesterday": partYesterday, "yesterday's": partYesterday, "today": partToday, "today's": partToday,
-	"blockers": partBlockers, "blocker": partBlockers, "blocked": partBlockers, "impediments": partBlockers, "impediment": partBlockers,
-	"obstacles": partBlockers, "roadblocks": partBlockers,
+	"blockers": partBlockers, "blocker": partBlockers, "blocked": partBlockers, "impediments": partBlockers,
+	"impediment": partBlockers, "obstacles": partBlockers, "roadblocks": partBlockers,
 	// In other languages, the parts stay unread.
-	"gestern": partOther, "heute": partOther, "morgen": partOther, "hier": partOther, "aujourd'hui": partOther, "demain": partOther,
-	"ayer": partOther, "hoy": partOther, "mañana": partOther, "ieri": partOther, "oggi": partOther, "domani": partOther,
-	"ontem": partOther, "hoje": partOther, "amanhã": partOther, "gisteren": partOther, "vandaag": partOther, "igår": partOther,
-	"idag": partOther, "вчера": partOther, "сегодня": partOther, "завтра": partOther, "wczoraj": partOther, "dzisiaj": partOther,
-	"dziś": partOther, "jutro": partOther, "dün": partOther, "bugün": partOther, "昨日": partOther, "今日": partOther, "本日": partOther,
-	"明日": partOther, "昨天": partOther, "今天": partOther, "明天": partOther, "어제": partOther, "오늘": partOther, "내일": partOther,
-	"notes": partOther, "note": partOther, "summary": partOther, "metrics": partOther, "questions": partOther, "other": partOther, "fyi": partOther, "tomorrow": partOther,
+	"gestern": partOther, "heute": partOther, "morgen": partOther, "hier": partOther, "aujourd'hui": partOther,
+	"demain": partOther, "ayer": partOther, "hoy": partOther, "mañana": partOther, "ieri": partOther, "oggi": partOther,
+	"domani": partOther, "ontem": partOther, "hoje": partOther, "amanhã": partOther, "gisteren": partOther,
+	"vandaag": partOther, "igår": partOther, "idag": partOther, "вчера": partOther, "сегодня": partOther,
+	"завтра": partOther, "wczoraj": partOther, "dzisiaj": partOther, "dziś": partOther, "jutro": partOther,
+	"dün": partOther, "bugün": partOther, "昨日": partOther, "今日": partOther, "本日": partOther, "明日": partOther,
+	"昨天": partOther, "今天": partOther, "明天": partOther, "어제": partOther, "오늘": partOther, "내일": partOther,
+	"notes": partOther, "note": partOther, "summary": partOther, "metrics": partOther, "questions": partOther,
+	"other": partOther, "fyi": partOther, "tomorrow": partOther,
 }
 
 // labelWords are the words that a label can have besides a part's name, as in "What I did
@@ -76,7 +78,8 @@ func classify(phrase string) part {
 
 // isDate reports whether a word belongs to a date, such as friday, nov and 20th.
 func isDate(w string) bool {
-	return w[0] >= '0' && w[0] <= '9' && strings.Trim(w, "0123456789thndrs") == "" || strings.Contains(dateWords, " "+w+" ")
+	return w[0] >= '0' && w[0] <= '9' && strings.Trim(w, "0123456789thndrs") == "" ||
+		strings.Contains(dateWords, " "+w+" ")
 }
 
 // phraseWords returns the words of a text in lower case.

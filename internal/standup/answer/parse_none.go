@@ -50,7 +50,9 @@ func saysNoneInEnglish(text string) bool {
 	return noneForm.MatchString(strings.Join(kept, " "))
 }
 
-var blockerNoun = regexp.MustCompile(`(?i)\b(un)?block(er|ers|ed|ing|age|ages)?\b|\bimpediments?\b|\bobstacles?\b|\broadblocks?\b`)
+var blockerNoun = regexp.MustCompile(
+	`(?i)\b(un)?block(er|ers|ed|ing|age|ages)?\b|\bimpediments?\b|\bobstacles?\b|\broadblocks?\b`,
+)
 
 // mentionsBlockers reports whether the text is short and contains a word such as "blocker"
 // or "impediment".

@@ -139,8 +139,8 @@ var noneUnspaced = []*regexp.Regexp{
 		`อะไร|สิ่ง|อุปสรรค|ปัญหา|ข้อ|ขัดข้อง|ติดขัด|บล็อก|ใดๆ|ใด|ๆ|ที่|ครับ|ค่ะ|คะ|เลย|ບັນຫາ|ຫຍັງ|អ្វី|ទេ|បញ្ហា`),
 }
 
-// allGood has, without accents, the sentences that say in a language but English that all is well. Their words are not in
-// noneLanguages, because "läuft nicht" is a blocker.
+// allGood has, without accents, the sentences that say in a language but English that all is well. Their words are
+// not in noneLanguages, because "läuft nicht" is a blocker.
 var allGood = func() map[string]bool {
 	all := map[string]bool{}
 	for s := range strings.SplitSeq(`alles gut, alles klar, alles ok, alles läuft, alles in ordnung, tout va bien, tout est ok, tout roule,
@@ -181,7 +181,9 @@ func spacedWords(s string) []string {
 		}
 		return r
 	}, norm.NFD.String(plaintext.Fold(s)))
-	return strings.FieldsFunc(norm.NFC.String(s), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) })
+	return strings.FieldsFunc(norm.NFC.String(s), func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.M)
+	})
 }
 
 // abbreviation matches letters with a dot or slash between them, such as n/a and n.v.t.
@@ -190,7 +192,9 @@ var abbreviation = regexp.MustCompile(`(^|[^\pL])(\pL(?:[./]\pL)+)\.?($|[^\pL])`
 // saysNoneInAnyLanguage reports whether each sentence of a text says only that there is no blocker.
 func saysNoneInAnyLanguage(text string) bool {
 	said := false
-	text = abbreviation.ReplaceAllStringFunc(text, func(s string) string { return strings.NewReplacer(".", "", "/", "").Replace(s) })
+	text = abbreviation.ReplaceAllStringFunc(text, func(s string) string {
+		return strings.NewReplacer(".", "", "/", "").Replace(s)
+	})
 	for s := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n.!;/(),。！；、，（）", r) }) {
 		if !strings.ContainsFunc(s, unicode.IsLetter) {
 			continue

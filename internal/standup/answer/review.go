@@ -167,7 +167,9 @@ func toReview(fields map[string]any) (Review, bool) {
 		}
 	}
 	for _, e := range entryList(fields, "action_items") {
-		if x := (ActionItem{Title: titleField(e, "title", "text", "action", "item"), Assignee: assigneeField(e), Task: taskField(e)}); x.Title != "" {
+		if x := (ActionItem{
+			Title: titleField(e, "title", "text", "action", "item"), Assignee: assigneeField(e), Task: taskField(e),
+		}); x.Title != "" {
 			r.ActionItems = append(r.ActionItems, x)
 		}
 	}

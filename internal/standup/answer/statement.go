@@ -27,11 +27,17 @@ var statementForms = []struct {
 	says string
 	form *regexp.Regexp
 }{
-	{Unblocked, statementForm(`K is (now |finally )?(unblocked|no longer blocked|not blocked( any ?more| any longer)?)( now)?$`)},
+	{
+		Unblocked,
+		statementForm(`K is (now |finally )?(unblocked|no longer blocked|not blocked( any ?more| any longer)?)( now)?$`),
+	},
 	{Blocked, statementForm(`K( is| remains| stays)?( still| now| currently)? blocked( (by|on|because|until|for|since|waiting)\b.*| now| again)?$`)},
 	{Blocked, statementForm(`(still |currently )?blocked:? K$`)},
 	{NotDone, statementForm(`K (is (still )?not|isn't|is still not) (yet )?(done|finished|complete|completed)( yet)?$`)},
-	{InProgress, statementForm(`K( is)?( still| now| currently)? (in progress|ongoing|underway|under way|being worked on)$`)},
+	{
+		InProgress,
+		statementForm(`K( is)?( still| now| currently)? (in progress|ongoing|underway|under way|being worked on)$`),
+	},
 	{InProgress, statementForm(`((i am|i'm|we are|we're) (still |currently )|still |currently )working on K$`)},
 	{InProgress, statementForm(`in progress: K$`)},
 }
@@ -77,9 +83,10 @@ func Statements(text string) []Statement {
 const maxStatement = 500
 
 var (
-	statementMarks = strings.NewReplacer("**", "", "__", "", "`", "", "[", "", "]", "", "’", "'", " – ", " ", " — ", " ", " - ", " ", "(", " ", ")", " ", "‑", "-", "‐", "-")
-	keyColon       = regexp.MustCompile(`^(task-\d+):`)
-	joiner         = regexp.MustCompile(`^(and|but|also|so) `)
+	statementMarks = strings.NewReplacer("**", "", "__", "", "`", "", "[", "", "]", "", "’", "'", " – ", " ", " — ", " ",
+		" - ", " ", "(", " ", ")", " ", "‑", "-", "‐", "-")
+	keyColon = regexp.MustCompile(`^(task-\d+):`)
+	joiner   = regexp.MustCompile(`^(and|but|also|so) `)
 )
 
 // readStatement parses a clause as a statement. It returns false if the clause has none

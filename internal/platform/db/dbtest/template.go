@@ -81,7 +81,9 @@ var migratedDatabase = sync.OnceValues(func() (string, error) {
 			return err
 		}
 		var made bool
-		if err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name).Scan(&made); err != nil || made {
+		if err := c.QueryRow(
+			ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name,
+		).Scan(&made); err != nil || made {
 			return err
 		}
 		unfinished := name + "_unfinished" // may be left over from a killed process
