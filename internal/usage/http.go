@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"time"
 
 	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/actor"
@@ -15,7 +16,7 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/usage", actor.Read, "Get a usage report", s.handleReport,
 		web.Fails(ErrPeriod), web.Describe(reportText))
 	web.CSV(api, "/usage.csv", actor.Read, "Get a usage report as CSV", s.handleTable, web.Fails(ErrPeriod),
-		web.Describe("Returns one line for each group in the report that GET /usage returns for the same parameters. The lines add up to the total of that report."))
+		web.Describe("Returns one line for each group in the report that GET /usage returns for the same parameters, or for each group in each of its bars. The lines add up to the total of that report."))
 	web.Get(api, "/usage/going", actor.Read, "Get the usage of runs in progress", s.handleGoing,
 		web.Describe("GET /usage includes only runs that have ended. Runs in progress are listed here, as last read. No usage is counted in both."))
 	web.Get(api, "/usage/idle", actor.Read, "Get the usage of idle runs", s.handleIdle,
@@ -43,6 +44,11 @@ type ReportInput struct {
 	To    string `query:"to" maxLength:"40" example:"2026-12-01" doc:"End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days if grouped by hour."`
 	Zone  string `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone."`
 	Group Group  `query:"group" enum:"agent,model,source,session,job,task,project,standup,day,hour" default:"day" doc:"How to group the usage."`
+}
+
+type tableInput struct {
+	ReportInput
+	Bars bool `query:"bars" doc:"Return one line for each bar of a chart and each of its groups, with the bar's start and end in front. There are no bars if the group is day or hour."`
 }
 
 type extrasInput struct {
@@ -74,26 +80,37 @@ func (s *Service) handleIdle(ctx context.Context, _ *struct{}) (*struct{ Body Id
 	return &struct{ Body Idle }{i}, err
 }
 
-func (s *Service) handleTable(ctx context.Context, in *ReportInput) (*web.Table, error) {
-	r, err := s.readReport(ctx, in, Extras{})
+func (s *Service) handleTable(ctx context.Context, in *tableInput) (*web.Table, error) {
+	r, err := s.readReport(ctx, &in.ReportInput, Extras{Bars: in.Bars})
 	if err != nil {
 		return nil, err
 	}
-	return &web.Table{
-		Name: "usage.csv",
-		Columns: []string{
-			string(r.Group), "runs", "unpriced_runs", "corrections", "input", "output", "cache_read", "cache_write", "other",
-			"cost_usd", "estimated_usd",
-		},
-		Rows: func(write func(cells ...string) error) error {
-			for _, g := range r.Groups {
-				if err := write(g.cells()...); err != nil {
+	columns := []string{
+		string(r.Group), "runs", "unpriced_runs", "corrections", "input", "output", "cache_read", "cache_write", "other",
+		"cost_usd", "estimated_usd",
+	}
+	if len(r.Bars) > 0 {
+		columns = append([]string{"from", "to"}, columns...)
+	}
+	return &web.Table{Name: "usage.csv", Columns: columns, Rows: func(write func(cells ...string) error) error {
+		for _, b := range r.Bars {
+			for _, g := range b.Groups {
+				times := []string{b.Start.Format(time.RFC3339), b.End.Format(time.RFC3339)}
+				if err := write(append(times, g.cells()...)...); err != nil {
 					return err
 				}
 			}
+		}
+		if len(r.Bars) > 0 {
 			return nil
-		},
-	}, nil
+		}
+		for _, g := range r.Groups {
+			if err := write(g.cells()...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}, nil
 }
 
 // cells returns a group's line in the CSV file. If the cost is unknown, its cell is empty.

@@ -2003,7 +2003,7 @@ export interface paths {
         };
         /**
          * Get a usage report as CSV
-         * @description Returns one line for each group in the report that GET /usage returns for the same parameters. The lines add up to the total of that report.
+         * @description Returns one line for each group in the report that GET /usage returns for the same parameters, or for each group in each of its bars. The lines add up to the total of that report.
          */
         get: operations["get-usage.csv"];
         put?: never;
@@ -13596,6 +13596,8 @@ export interface operations {
                 zone?: string;
                 /** @description How to group the usage. */
                 group?: "agent" | "model" | "source" | "session" | "job" | "task" | "project" | "standup" | "day" | "hour";
+                /** @description Return one line for each bar of a chart and each of its groups, with the bar's start and end in front. There are no bars if the group is day or hour. */
+                bars?: boolean;
                 /** @description Begin the file with a byte order mark. Without one, Excel reads letters such as é as two wrong ones. */
                 bom?: boolean;
             };

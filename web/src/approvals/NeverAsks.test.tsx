@@ -11,7 +11,11 @@ const setting = 'openclaw config set tools.exec.mode ask'
 
 // A person who waits for approvals must learn that none can come.
 it.each([
-  { mode: 'full', agents: [], says: `This gateway runs commands without asking. To make agents ask, run on the gateway’s host: ${setting}` },
+  {
+    mode: 'full',
+    agents: [],
+    says: `This gateway runs commands without asking. To make agents ask, run on the gateway’s host: ${setting}`,
+  },
   { mode: 'full', agents: [{ agent_id: 'cto', mode: 'ask', asks: true }], says: '' },
   { mode: 'ask', agents: [], says: '' },
 ])('of a gateway in mode $mode with $agents.length agents of their own', ({ says, ...policy }) => {

@@ -11,12 +11,12 @@ import { texts } from '../texts'
 import { controls } from '../texts/controls'
 import { settings } from '../texts/settings'
 import { Button } from '../ui/Button'
-import { saveCsv } from '../ui/csv'
 import { DayField } from '../ui/DayField'
 import { Select } from '../ui/Field'
 import { Heads } from '../ui/Heads'
 import { Icon } from '../ui/Icon'
 import { LoadMore } from '../ui/LoadMore'
+import { saveFile } from '../ui/saveFile'
 import { sayFailed } from '../ui/toast'
 import { useHeldRows } from '../ui/useHeldRows'
 import { Empty, Failed, Skeleton, Stale } from '../ui/Views'
@@ -302,7 +302,7 @@ function Csv({ filters }: { filters: AuditFilters }) {
     mutationFn: async () => {
       const query = { ...auditParams(filters), bom: true }
       const csv = await take(api.GET('/api/v1/audit.csv', { params: { query }, parseAs: 'blob' }))
-      saveCsv(`audit-${new Date().toISOString().slice(0, 10)}.csv`, csv)
+      saveFile(`audit-${new Date().toISOString().slice(0, 10)}.csv`, csv)
     },
     onError: err => sayFailed(err),
   })

@@ -7,7 +7,7 @@ import { buttonClass, IconButton } from '../ui/Button'
 import { DayField } from '../ui/DayField'
 import { Menu, type MenuGroup } from '../ui/Menu'
 import { Segments } from '../ui/Segments'
-import { saveChart, saveGroups } from './download'
+import { saveReport } from './download'
 import { limitsQuery } from './limitQueries'
 import { type Ask, type Days, periods } from './period'
 import type { Group } from './report'
@@ -123,14 +123,14 @@ function useItems(search: SpendSearch, go: Go, ask: Ask, service: string | undef
           id: 'time',
           label: words.overTime,
           icon: 'down',
-          onSelect: () => saveChart(cache, ask, by, search.measure ?? 'cost'),
+          onSelect: () => void saveReport(cache, ask, by, true),
         },
-        { id: 'groups', label: words.by[by as 'agent'], icon: 'down', onSelect: () => void saveGroups(cache, ask, by) },
+        { id: 'groups', label: words.by[by as 'agent'], icon: 'down', onSelect: () => void saveReport(cache, ask, by) },
         {
           id: 'sessions',
           label: words.bySession,
           icon: 'down',
-          onSelect: () => void saveGroups(cache, ask, 'session'),
+          onSelect: () => void saveReport(cache, ask, 'session'),
         },
       ],
     },

@@ -1,3 +1,0 @@
-//# allFunctionsCalledOnLoad
-function e(e){if(/^-[\d.]+$/.test(e))return e;let t=e.replace(/([;\t\r\n]"*)([=+\-@＝＋－＠])/g,`$1'$2`),n=/^[ \u00a0\u200b\ufeff]*[=+\-@\t\r\n＝＋－＠]/.test(t)?`'${t}`:t;return/[",\r\n]/.test(n)?`"${n.replaceAll(`"`,`""`)}"`:n}var t=t=>`${t.map(t=>t.map(e).join(`,`)).join(`\r
-`)}\r\n`,n=e=>new Blob([`﻿`,t(e)],{type:`text/csv;charset=utf-8`});function r(e,t){let r=URL.createObjectURL(t instanceof Blob?t:n(t)),i=document.createElement(`a`);i.href=r,i.download=e,i.click(),setTimeout(()=>URL.revokeObjectURL(r),6e4)}export{r as t};
