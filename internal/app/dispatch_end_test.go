@@ -22,9 +22,6 @@ import (
 func TestDispatchEnds(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchTimeout = "15s" })
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
@@ -77,9 +74,6 @@ func TestDispatchEnds(t *testing.T) {
 func TestDispatchMoot(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		h := newHouse(t, engine, nil)
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
@@ -251,9 +245,6 @@ func TestDispatchOfDeactivated(t *testing.T) {
 func TestDispatchEndedLongAgo(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		const limit = 8 * time.Second // long enough for a busy machine to reach the crash
 		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchTimeout = limit.String() })
 		h.lease = 3 * time.Second

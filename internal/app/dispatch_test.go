@@ -187,9 +187,6 @@ func TestDispatchRefused(t *testing.T) {
 func TestDispatchWaits(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchPatience = "12s" })
 		s := h.start().connected()
 		owner := s.login(ownerEmail)

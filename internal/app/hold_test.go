@@ -191,9 +191,6 @@ func TestQueuedDispatchWaitsForRelease(t *testing.T) {
 func TestHoldSurvivesItsProcess(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		h := newHouse(t, engine, withAdmin)
 		h.lease = 3 * time.Second
 		s := h.start().connected()

@@ -313,9 +313,6 @@ func TestStandupWithoutGateway(t *testing.T) {
 func TestStandupRetry(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		// The limit leaves the answering agents enough time on a busy machine.
 		h := newHouse(t, engine, func(r *config.Raw) { r.StandupAgentTimeout = "8s" })
 		h.runtime.Silence("coo", true)

@@ -27,9 +27,6 @@ func (c caller) key(email string, body map[string]any) (caller, account.Key) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		h := newHouse(t, engine, nil)
 		s := h.start()
 		owner := s.login(ownerEmail)

@@ -24,9 +24,6 @@ import (
 func TestPreviewEqualsEvaluation(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		a := newHouse(t, engine, nil).build()
 		t.Cleanup(func() { _ = a.Close() })
 		random := rand.New(rand.NewPCG(23, 4))

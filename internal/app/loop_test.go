@@ -16,9 +16,6 @@ import (
 func TestLoopIsRaised(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		h := newHouse(t, engine, nil)
 		s := h.start().connected()
 		owner := s.login(ownerEmail)

@@ -42,11 +42,14 @@ const (
 	ownerEmail    = "owner@example.com"
 )
 
-// both runs fn on each engine.
+// both runs fn on each engine. A short run has it on SQLite, because the packages with SQL test that on both.
 func both(t *testing.T, fn func(t *testing.T, engine db.Engine)) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && engine == db.Postgres {
+				t.Skip("a short run has it on SQLite")
+			}
 			fn(t, engine)
 		})
 	}

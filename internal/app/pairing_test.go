@@ -129,9 +129,6 @@ func (h *house) ticking() {
 func TestPairing(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		if testing.Short() && engine == db.Postgres {
-			t.Skip("a short run has it on SQLite")
-		}
 		h := newHouse(t, engine, nil)
 		h.backoff = link.Backoff{Min: 5 * time.Millisecond, Max: 100 * time.Millisecond, Quick: 20 * time.Millisecond, Pairing: 20 * time.Millisecond}
 		h.runtime.RequirePairing(true)

@@ -113,6 +113,25 @@ func (j *journey) reportsByTool(t *testing.T, agent, other, key string) {
 			t.Errorf("%s reported %v, want %v; the task is %s, and the model was asked %+v", name, kinds, want, got.Status, asked)
 		}
 	}
+	j.receives(t, key)
+}
+
+// receives checks the receipt of a task whose agent called no tool except the one with which it reported.
+func (j *journey) receives(t *testing.T, key string) {
+	t.Helper()
+	var got struct {
+		Pending  bool
+		Evidence string
+		Seen     *struct{ Runs, Calls int }
+		Gaps     []struct{ Kind string }
+	}
+	WaitFor(t, 2*time.Minute, "the transcript of "+key, func() bool {
+		j.owner.Get(t, "/api/v1/tasks/"+key+"/receipt").Into(t, http.StatusOK, &got)
+		return !got.Pending
+	})
+	if got.Evidence != "none" || got.Seen == nil || got.Seen.Runs == 0 || got.Seen.Calls != 0 || len(got.Gaps) != 1 || got.Gaps[0].Kind != "no_tool_call" {
+		t.Errorf("the receipt of %s is %+v, seen %+v", key, got, got.Seen)
+	}
 }
 
 // asksPeople lets an agent ask people with its tool. The answer starts a turn in the session for which it
