@@ -45,7 +45,7 @@ deadcode:
 # The tests that check the generated files (the OpenAPI document, docs/settings.md and docs/errors.md) also write
 # them.
 generate: ## write the files that are generated from the code
-	$(GO) test ./internal/app -count=1 -run 'Generated' -update
+	$(GO) test ./internal/app ./test/tree -count=1 -run 'Generated' -update
 
 # The packages that build the dashboard. The lock files name no registry, so npm uses the one in its settings.
 web-needs: web/node_modules/.package-lock.json web/openapi/node_modules/.package-lock.json

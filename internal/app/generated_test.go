@@ -20,10 +20,7 @@ import (
 func TestGenerated(t *testing.T) {
 	a := newHouse(t, db.SQLite, nil).build()
 	for name, text := range map[string][]byte{
-		"openapi.json":    a.API.Document(),
-		"settings.md":     []byte(config.Markdown()),
-		"errors.md":       errorsPage(a),
-		"architecture.md": architecturePage(t),
+		"openapi.json": a.API.Document(), "settings.md": []byte(config.Markdown()), "errors.md": errorsPage(a),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("..", "..", "docs", name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
@@ -205,17 +204,4 @@ func TestMetricsServeNothingElse(t *testing.T) {
 	if off := h.start(); off.MetricsAddress() != "" {
 		t.Errorf("without the setting, the address is %s", off.MetricsAddress())
 	}
-}
-
-// metricsInTheirFile is the rule that only metrics.go imports the Prometheus library.
-func metricsInTheirFile(tree fs.FS) (broken []string, err error) {
-	files, err := goFiles(tree)
-	for _, f := range files {
-		for _, name := range f.paths() {
-			if strings.HasPrefix(name, "github.com/prometheus/") && f.pkg != "app" {
-				broken = append(broken, fmt.Sprintf("%s imports %s, which is for internal/app alone", f.path, name))
-			}
-		}
-	}
-	return broken, err
 }

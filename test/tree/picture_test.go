@@ -1,7 +1,8 @@
-package app_test
+package tree_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -11,13 +12,29 @@ import (
 	"testing/fstest"
 )
 
-// architecturePage returns docs/architecture.md with its picture drawn anew from the imports, and the paragraph
-// below it written anew from the order of the features.
-func architecturePage(t *testing.T) []byte {
-	page, err := os.ReadFile("../../docs/architecture.md")
+var update = flag.Bool("update", false, "write the picture and the order in docs/architecture.md instead of comparing them")
+
+// TestGenerated checks the generated parts of docs/architecture.md. `make generate` writes them.
+func TestGenerated(t *testing.T) {
+	const path = "../../docs/architecture.md"
+	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := architecturePage(t, page)
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(page, want) {
+		t.Error("the picture or the order in docs/architecture.md is out of date: run `make generate` and commit it")
+	}
+}
+
+// architecturePage returns the page docs/architecture.md with its picture drawn anew from the imports, and the paragraph
+// below it written anew from the order of the features.
+func architecturePage(t *testing.T, page []byte) []byte {
+	t.Helper()
 	before, rest, _ := bytes.Cut(page, []byte("```mermaid\n"))
 	_, rest, _ = bytes.Cut(rest, []byte("```\n\n"))
 	_, after, found := bytes.Cut(rest, []byte("\n\n"))

@@ -1,4 +1,4 @@
-package app_test
+package tree_test
 
 import (
 	"cmp"
@@ -273,6 +273,19 @@ func eachText(f ast.Node, yield func(token.Pos, string)) {
 		return true
 	}
 	ast.Inspect(f, visit)
+}
+
+// metricsInTheirFile is the rule that only metrics.go imports the Prometheus library.
+func metricsInTheirFile(tree fs.FS) (broken []string, err error) {
+	files, err := goFiles(tree)
+	for _, f := range files {
+		for _, name := range f.paths() {
+			if strings.HasPrefix(name, "github.com/prometheus/") && f.pkg != "app" {
+				broken = append(broken, fmt.Sprintf("%s imports %s, which is for internal/app alone", f.path, name))
+			}
+		}
+	}
+	return broken, err
 }
 
 // mapsAreFresh is the rule that everything listed in mayImport and owners exists. A stale

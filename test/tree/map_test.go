@@ -1,4 +1,4 @@
-package app_test
+package tree_test
 
 import "slices"
 
@@ -100,6 +100,7 @@ var mayImport = map[string][]string{
 	"test/realgateway": {},                                                                                                                                                                         // drives the built binary from outside
 	"test/bench":       {"app", "account", "gateway", "gateway/link", "gateway/demo", "platform/actor", "platform/config", "platform/db", "schema", "standup", "task", "test/faults", "test/year"}, // seeds through the services, and is the gateway of one
 	"test/year":        {"platform/db"},
+	"test/tree":        {}, // reads the sources
 }
 
 // features are the packages whose HTTP stays in http.go.

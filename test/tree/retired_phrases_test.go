@@ -1,4 +1,4 @@
-package app_test
+package tree_test
 
 import (
 	"bufio"
