@@ -215,6 +215,7 @@ func TestSettleBlockers(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
+		o.on(t, "2026-12-01", 9)
 		for n := range 4 {
 			o.put(t, boardTask{number: n + 1, agentID: "cto", status: "in_progress", blocked: "no keys"})
 		}

@@ -133,7 +133,7 @@ type boardTask struct {
 // put creates or replaces tasks on the board.
 func (o *office) put(t *testing.T, tasks ...boardTask) {
 	t.Helper()
-	at := func(t time.Time) time.Time { return cmp.Or(t, clock.Now()) }
+	at := func(t time.Time) time.Time { return cmp.Or(t, o.now()) }
 	for _, b := range tasks {
 		var assignee, reason, by *string
 		var since, done *time.Time
