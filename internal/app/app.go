@@ -284,7 +284,7 @@ func (a *App) wireRuntime() {
 		StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
 	a.Tasks.EndBlockers, a.Schedules.StartsStandup = a.Standups.EndDecidedBlockers, a.Standups.StartsStandup
-	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
+	a.StandupQueue.Kinds[standup.JobKind] = a.Standups.Kind()
 	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.wireLimits()
 	a.Agents = &agent.Service{
@@ -306,7 +306,7 @@ func (a *App) plan() error {
 	if err != nil {
 		return fmt.Errorf("TIMEZONE: %w", err)
 	}
-	a.Queue.Kinds["retention"] = a.Retention.Kind()
+	a.Queue.Kinds[retention.JobKind] = a.Retention.Kind()
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "end blockers whose tasks continue", Every: 10 * time.Second, Do: a.Standups.EndClearedBlockers},

@@ -3,7 +3,7 @@
 // deleted them.
 //
 // One replica at a time reads the transcripts that have changed, at a limited rate (archiver.go).
-// Secrets are redacted before anything is stored (redact.go).
+// Secrets are redacted before anything is stored (archiver.go).
 package archive
 
 import (

@@ -19,10 +19,10 @@ import (
 // in which most time zones change their clocks.
 const nightly = "15 3 * * *"
 
-// Kind and key of a run in the queue. All runs have the same key, so the queue allows one at a time
-// across all processes.
+// JobKind is the kind of job that applies the retention policies. All these jobs have the same key, so that the
+// queue allows one at a time across all processes.
 const (
-	jobKind = "retention"
+	JobKind = "retention"
 	jobKey  = "all"
 )
 
@@ -173,7 +173,7 @@ func (s *Service) Run(ctx context.Context) (Run, error) {
 func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Run, error) {
 	var made Run
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		added, err := s.Jobs.Enqueue(ctx, tx, jobKind, jobKey, nil)
+		added, err := s.Jobs.Enqueue(ctx, tx, JobKind, jobKey, nil)
 		if err != nil {
 			return err
 		}

@@ -57,7 +57,7 @@ func newService(t testing.TB, d *db.DB) *Service {
 // run runs the queue until the test ends.
 func (s *Service) run(t testing.TB) {
 	t.Helper()
-	s.Jobs.Kinds[jobKind] = s.Kind()
+	s.Jobs.Kinds[JobKind] = s.Kind()
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	working.Go(func() {

@@ -56,7 +56,7 @@ func scanRun(row db.Row) (r Run, err error) {
 // findActive returns the run in progress.
 func findActive(ctx context.Context, q db.Queryer) (Run, error) {
 	return scanRun(q.QueryRow(ctx, `
-		SELECT `+runColumns+` FROM jobs WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, jobKind, jobKey))
+		SELECT `+runColumns+` FROM jobs WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, JobKind, jobKey))
 }
 
 func findRun(ctx context.Context, q db.Queryer, id string) (Run, error) {

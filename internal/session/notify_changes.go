@@ -88,6 +88,27 @@ func (m *sessionMirror) pendingChanges(now time.Time) (changed []row, gone []str
 	return changed, gone, rest
 }
 
+// notifyChanged publishes changes and remembers which sessions it reported as stalled.
+func (s *Service) notifyChanged(changed []Session, gone []string) {
+	if len(changed)+len(gone) == 0 {
+		return
+	}
+	if s.activity.reported == nil {
+		s.activity.reported = map[string]bool{}
+	}
+	for i := range changed {
+		if changed[i].Stalled {
+			s.activity.reported[changed[i].Key] = true
+		} else {
+			delete(s.activity.reported, changed[i].Key)
+		}
+	}
+	for _, key := range gone {
+		delete(s.activity.reported, key)
+	}
+	s.publish(changed, gone)
+}
+
 // sessionBatch is the maximum number of sessions in one published batch. A batch of this size takes
 // a few hundred kilobytes. A live stream can buffer 64 batches, and after a reconnect every session
 // may have changed.

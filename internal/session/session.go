@@ -122,6 +122,16 @@ func (r *row) api() Session {
 	return s
 }
 
+// apiSession converts a row to a Session for API responses, which includes whether its run is
+// stalled.
+func (s *Service) apiSession(r *row) Session {
+	out := r.api()
+	if since, stalled := s.silentSince(r); stalled {
+		out.Stalled, out.SilentSince = true, clock.Ptr(since)
+	}
+	return out
+}
+
 // started returns the start time of the current or last run. Until a queued run starts, the row contains
 // the times of the previous run.
 func (r *row) started() clock.Time {

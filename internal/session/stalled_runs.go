@@ -112,16 +112,6 @@ func (s *Service) silentSince(r *row) (since time.Time, stalled bool) {
 	return since, now.Sub(since) >= s.StalledAfter
 }
 
-// apiSession converts a row to a Session for API responses, which includes whether its run is
-// stalled.
-func (s *Service) apiSession(r *row) Session {
-	out := r.api()
-	if since, stalled := s.silentSince(r); stalled {
-		out.Stalled, out.SilentSince = true, clock.Ptr(since)
-	}
-	return out
-}
-
 // latestSnapshot returns the current snapshot without waiting, or nil if the session list has not
 // been read successfully on the current connection.
 func (s *Service) latestSnapshot() *snapshot {
@@ -202,27 +192,6 @@ func (s *Service) notifyStalled() {
 		}
 	}
 	s.notifyChanged(changed, nil)
-}
-
-// notifyChanged publishes changes and remembers which sessions it reported as stalled.
-func (s *Service) notifyChanged(changed []Session, gone []string) {
-	if len(changed)+len(gone) == 0 {
-		return
-	}
-	if s.activity.reported == nil {
-		s.activity.reported = map[string]bool{}
-	}
-	for i := range changed {
-		if changed[i].Stalled {
-			s.activity.reported[changed[i].Key] = true
-		} else {
-			delete(s.activity.reported, changed[i].Key)
-		}
-	}
-	for _, key := range gone {
-		delete(s.activity.reported, key)
-	}
-	s.publish(changed, gone)
 }
 
 // watchStalls raises inbox items for stalled runs, and resolves them when the runs recover or end,

@@ -2,6 +2,7 @@ package standup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -33,13 +34,13 @@ func (m *meeting) ask(
 		if q.Purpose != purpose {
 			continue
 		}
-		if q.State == "open" {
+		if q.State == questionOpen {
 			if !q.Accepted { // it may never have been sent, so the full timeout applies
 				q.DeadlineAt = clock.At(m.Now().Add(m.AgentTimeout))
 			}
 			return m.awaitAnswer(ctx, &asker{m: m, q: q, former: q.former(all), sent: true})
 		}
-		if q.EndedAt != nil && !q.EndedAt.Before(since.Time) && q.State != "lost" && q.State != "dropped" {
+		if q.EndedAt != nil && !q.EndedAt.Before(since.Time) && q.State != questionLost && q.State != questionDropped {
 			return q, nil // already answered, before a crash
 		}
 	}
@@ -56,7 +57,7 @@ func (m *meeting) ask(
 // createQuestion stores a question before it is sent.
 func (m *meeting) createQuestion(ctx context.Context, q question) (question, error) {
 	q.RunID = fmt.Sprintf("standup-%s-%s-%d", m.id, q.AgentID, q.Number)
-	q.BootID, q.State = m.Runtime.Status().BootID, "open"
+	q.BootID, q.State = m.Runtime.Status().BootID, questionOpen
 	err := m.step(ctx, "ask "+q.RunID, func(tx *db.Tx, row *Standup) error {
 		now := m.Now()
 		q.SessionKey = row.sessionKey(q.AgentID)
@@ -111,10 +112,10 @@ func (s *Service) dropQuestions(ctx context.Context, tx *db.Tx, standupID string
 		return err
 	}
 	for _, q := range all {
-		if q.State != "open" || !selected(q) {
+		if q.State != questionOpen || !selected(q) {
 			continue
 		}
-		q.State, q.EndedAt = "dropped", clock.Ptr(s.Now())
+		q.State, q.EndedAt = questionDropped, clock.Ptr(s.Now())
 		if err := putQuestion(ctx, tx, standupID, q); err != nil {
 			return err
 		}
@@ -125,6 +126,53 @@ func (s *Service) dropQuestions(ctx context.Context, tx *db.Tx, standupID string
 		}
 	}
 	return nil
+}
+
+// submissionPollInterval is the interval at which awaitAnswer checks whether the report has
+// been submitted. Usually the wait ends earlier, because submitting a report stops the run. If
+// the runtime is unavailable, only polling ends the wait.
+const submissionPollInterval = time.Second
+
+// awaitAnswer asks a question and waits for its outcome. It returns errSubmitted if the report is
+// submitted first.
+func (m *meeting) awaitAnswer(ctx context.Context, a *asker) (question, error) {
+	if a.q.Purpose != "report" {
+		return a.run(ctx)
+	}
+	waiting, end := context.WithCancelCause(ctx)
+	over, agentID := make(chan struct{}), a.q.AgentID // run may replace the question
+	go func() {
+		defer close(over)
+		m.watchSubmission(waiting, agentID, end)
+	}()
+	got, err := a.run(waiting)
+	end(nil)
+	<-over
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(waiting), errSubmitted) {
+		err = errSubmitted
+	}
+	return got, err
+}
+
+// watchSubmission calls the function end as soon as the agent's report has been submitted.
+func (m *meeting) watchSubmission(ctx context.Context, agentID string, end context.CancelCauseFunc) {
+	tick := time.NewTicker(submissionPollInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		all, err := reports(ctx, m.DB, m.id)
+		if err != nil {
+			continue // the database is unavailable; the next write returns the error
+		}
+		if slices.ContainsFunc(all, func(r Report) bool { return r.AgentID == agentID && r.SubmittedAt != nil }) {
+			end(errSubmitted)
+			return
+		}
+	}
 }
 
 // retryHint is appended to the error messages for failures that a retry can fix.

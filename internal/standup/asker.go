@@ -50,11 +50,11 @@ func (a *asker) finish(ctx context.Context, r ask.Result) (question, error) {
 	text := answer.Clean(r.Text, maxAnswer)
 	switch {
 	case r.Outcome == gateway.Finished && text != "":
-		q.State = "answered"
+		q.State = questionAnswered
 	case r.Outcome == gateway.TimedOut:
-		q.State, text = "timed_out", timeoutText
+		q.State, text = questionTimedOut, timeoutText
 	default:
-		q.State, text = "failed", failureText(r)
+		q.State, text = questionFailed, failureText(r)
 	}
 	q.Text = &text
 	if u := r.Usage; u != nil {
@@ -84,17 +84,17 @@ func failureText(r ask.Result) string {
 
 // save stores a question with the usage of its run and, if the run is orphaned, has the run
 // stopped. It fails if this process no longer holds the standup's job. If the question was
-// dropped because the agent submitted its report, save leaves it in the state "dropped" and
+// dropped because the agent submitted its report, save leaves it in the state questionDropped and
 // returns errSubmitted. It ignores usage that was read from a session's history. Such usage
 // may belong to a resumed run, and the usage ledger records resumed runs separately.
 func (a *asker) save(ctx context.Context, r ask.Result) error {
 	m, q, submitted := a.m, a.q, false
 	err := m.job.Write(ctx, func(tx *db.Tx) error {
-		state, err := questionState(ctx, tx, q.RunID)
+		state, err := storedState(ctx, tx, q.RunID)
 		if err != nil {
 			return err
 		}
-		if submitted = state == "dropped"; submitted {
+		if submitted = state == questionDropped; submitted {
 			q.State, q.EndedAt = state, clock.Ptr(m.Now())
 		}
 		if r.Orphaned {
@@ -124,7 +124,7 @@ func (a *asker) save(ctx context.Context, r ask.Result) error {
 func (q question) former(all []question) (runs []string) {
 	for n := q.Number - 1; n > 0; n-- {
 		i := slices.IndexFunc(all, func(x question) bool {
-			return x.AgentID == q.AgentID && x.Number == n && x.Purpose == q.Purpose && x.State == "lost" &&
+			return x.AgentID == q.AgentID && x.Number == n && x.Purpose == q.Purpose && x.State == questionLost &&
 				x.Message == q.Message
 		})
 		if i < 0 {
@@ -187,7 +187,7 @@ func (a *asker) Replace(ctx context.Context, overtaken bool) error {
 		deadline, why = lost.DeadlineAt,
 			"The gateway was resuming interrupted work and rejected the question to "+lost.AgentID+". "
 	}
-	lost.State, lost.EndedAt = "lost", clock.Ptr(m.Now())
+	lost.State, lost.EndedAt = questionLost, clock.Ptr(m.Now())
 	err := m.step(ctx, "lost "+lost.RunID, func(tx *db.Tx, _ *Standup) error {
 		if err := putQuestion(ctx, tx, m.id, lost); err != nil {
 			return err

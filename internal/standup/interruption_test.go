@@ -299,7 +299,7 @@ func TestRetryAtOnce(t *testing.T) {
 		o.AgentTimeout = shortTime
 		kind, release := o.Kind(), make(chan struct{})
 		var held atomic.Int32
-		o.Jobs.Kinds["standup"] = job.Kind{Attempts: kind.Attempts, GaveUp: kind.GaveUp, Do: func(ctx context.Context, h *job.Held) error {
+		o.Jobs.Kinds[standup.JobKind] = job.Kind{Attempts: kind.Attempts, GaveUp: kind.GaveUp, Do: func(ctx context.Context, h *job.Held) error {
 			err := kind.Do(ctx, h)
 			if held.Add(1) == 1 {
 				<-release
@@ -463,5 +463,5 @@ func clockDay(o *office, ahead int) string { return o.now().AddDate(0, 0, ahead)
 func (o *office) again() {
 	o.Jobs = job.New(o.DB, o.log, clock.Now)
 	maps.Copy(o.Jobs.Kinds, o.Stops.Kinds())
-	o.Jobs.Kinds["standup"] = o.Kind()
+	o.Jobs.Kinds[standup.JobKind] = o.Kind()
 }

@@ -280,14 +280,14 @@ func (m *meeting) storeAnswer(ctx context.Context, i int, q question) error {
 		var line string
 		kind := "answer"
 		switch q.State {
-		case "answered":
+		case questionAnswered:
 			r.Status = Answered
 			r.parseAnswer(*q.Text, q.CostNano)
 			if err := r.checkClaims(ctx, tx, m.id); err != nil {
 				return err
 			}
 			line = *q.Text
-		case "timed_out":
+		case questionTimedOut:
 			text := timeoutText
 			r.Status, r.Text, kind = TimedOut, &text, "timeout"
 			line = timeoutText + " No answer within " + formatDuration(m.AgentTimeout) +
@@ -382,12 +382,12 @@ func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 		if err != nil {
 			return answer.Review{}, err
 		}
-		if q.State != "answered" && said != "" {
+		if q.State != questionAnswered && said != "" {
 			break // use the first answer
 		}
 		switch q.State {
-		case "answered":
-		case "timed_out":
+		case questionAnswered:
+		case questionTimedOut:
 			return answer.Review{}, &Failure{
 				FacilitatorTimedOut,
 				fmt.Sprintf("%s did not answer within %s. The reports are kept; a retry asks only for the review.", row.Facilitator,

@@ -224,7 +224,7 @@ func (o *office) service(d *db.DB) *standup.Service {
 	s.Jobs.Poll = 20 * time.Millisecond
 	s.Stops = &ask.Stopper{Jobs: s.Jobs, Runtime: o.client, Log: o.log, Patience: patience}
 	maps.Copy(s.Jobs.Kinds, s.Stops.Kinds())
-	s.Jobs.Kinds["standup"], s.Jobs.Kinds[standup.FallbackKind] = s.Kind(), s.Fallbacks()
+	s.Jobs.Kinds[standup.JobKind], s.Jobs.Kinds[standup.FallbackKind] = s.Kind(), s.Fallbacks()
 	return s
 }
 

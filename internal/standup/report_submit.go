@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
@@ -202,51 +201,4 @@ func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, 
 		return err
 	}
 	return appendLine(ctx, tx, row.ID, r.SubmittedAt.Time, "answer", r.AgentID, row.Facilitator, *r.Text)
-}
-
-// submissionPollInterval is the interval at which awaitAnswer checks whether the report has
-// been submitted. Usually the wait ends earlier, because submitting a report stops the run. If
-// the runtime is unavailable, only polling ends the wait.
-const submissionPollInterval = time.Second
-
-// awaitAnswer asks a question and waits for its outcome. It returns errSubmitted if the report is
-// submitted first.
-func (m *meeting) awaitAnswer(ctx context.Context, a *asker) (question, error) {
-	if a.q.Purpose != "report" {
-		return a.run(ctx)
-	}
-	waiting, end := context.WithCancelCause(ctx)
-	over, agentID := make(chan struct{}), a.q.AgentID // run may replace the question
-	go func() {
-		defer close(over)
-		m.watchSubmission(waiting, agentID, end)
-	}()
-	got, err := a.run(waiting)
-	end(nil)
-	<-over
-	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(waiting), errSubmitted) {
-		err = errSubmitted
-	}
-	return got, err
-}
-
-// watchSubmission calls the function end as soon as the agent's report has been submitted.
-func (m *meeting) watchSubmission(ctx context.Context, agentID string, end context.CancelCauseFunc) {
-	tick := time.NewTicker(submissionPollInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		all, err := reports(ctx, m.DB, m.id)
-		if err != nil {
-			continue // the database is unavailable; the next write returns the error
-		}
-		if slices.ContainsFunc(all, func(r Report) bool { return r.AgentID == agentID && r.SubmittedAt != nil }) {
-			end(errSubmitted)
-			return
-		}
-	}
 }

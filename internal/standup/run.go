@@ -69,10 +69,10 @@ func (s *Service) startAttempt(ctx context.Context, tx *db.Tx, m *Standup) error
 	}
 	// The queue holds one job per standup, and the previous attempt's job may not be
 	// marked as done yet.
-	if err := s.Jobs.Cancel(ctx, tx, jobKind, m.ID); err != nil {
+	if err := s.Jobs.Cancel(ctx, tx, JobKind, m.ID); err != nil {
 		return err
 	}
-	if _, err := s.Jobs.Enqueue(ctx, tx, jobKind, m.ID, nil); err != nil {
+	if _, err := s.Jobs.Enqueue(ctx, tx, JobKind, m.ID, nil); err != nil {
 		return err
 	}
 	return record(ctx, tx, now, "standup.started", *m, map[string]any{"attempt": m.Attempt})
@@ -96,7 +96,7 @@ func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, no
 		}
 	}
 	for _, q := range asked {
-		if q.State == "open" && !anew { // its agent gets the full timeout again
+		if q.State == questionOpen && !anew { // its agent gets the full timeout again
 			q.DeadlineAt = clock.At(now.Add(m.agentTimeout))
 			if err := putQuestion(ctx, tx, m.ID, q); err != nil {
 				return err
@@ -115,6 +115,6 @@ func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, no
 func (r Report) kept(asked []question) bool {
 	return r.Status == Answered || r.Status == Asked && slices.ContainsFunc(asked, func(q question) bool {
 		return q.AgentID == r.AgentID && q.Purpose == "report" &&
-			(q.State == "open" || q.State == "answered" && r.AskedAt != nil && q.AskedAt.Equal(r.AskedAt.Time))
+			(q.State == questionOpen || q.State == questionAnswered && r.AskedAt != nil && q.AskedAt.Equal(r.AskedAt.Time))
 	})
 }

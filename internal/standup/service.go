@@ -92,8 +92,8 @@ type Service struct {
 	sharedReader sharedReader
 }
 
-// jobKind is the kind of job that runs a standup. The job's key is the id of the standup.
-const jobKind = "standup"
+// JobKind is the kind of job that runs a standup. The job's key is the id of the standup.
+const JobKind = "standup"
 
 // Kind returns the job kind that runs standups.
 func (s *Service) Kind() job.Kind {
@@ -206,7 +206,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 		if m.Status != Running {
 			return m.notRunning()
 		}
-		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
+		if err := s.Jobs.Cancel(ctx, tx, JobKind, id); err != nil {
 			return err
 		}
 		return s.fail(ctx, tx, &m, &Failure{Cancelled, actor.From(ctx).Name + " canceled it."})

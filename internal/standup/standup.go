@@ -56,8 +56,8 @@ const (
 	NoActiveAgents       = "no_active_agents"
 	GatewayNotConfigured = "gateway_not_configured"
 	GatewayUnreachable   = "gateway_unreachable"
-	AgentsTimedOut       = "agents_timed_out" // no participant answered in time
-	FacilitatorTimedOut  = "facilitator_timed_out"
+	AgentsTimedOut       = "agents_timed_out"      // no participant answered
+	FacilitatorTimedOut  = "facilitator_timed_out" // the facilitator did not answer, or failed
 	DeadlinePassed       = "deadline"
 	Cancelled            = "cancelled"
 	NotRun               = "not_run"

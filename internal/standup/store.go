@@ -264,6 +264,18 @@ func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, 
 	return err
 }
 
+// questionState says whether a question is open, or how it ended.
+type questionState string
+
+const (
+	questionOpen     questionState = "open"
+	questionAnswered questionState = "answered"
+	questionTimedOut questionState = "timed_out"
+	questionFailed   questionState = "failed"
+	questionLost     questionState = "lost"    // the runtime lost its run, and it is asked again
+	questionDropped  questionState = "dropped" // the agent submitted its report first, or the standup ended
+)
+
 // question is a question to an agent. The gateway identifies a question by its run ID.
 type question struct {
 	RunID      string
@@ -273,8 +285,8 @@ type question struct {
 	SessionKey string
 	BootID     string // the gateway process that it was last sent to
 	Message    string
-	State      string // open, answered, timed_out, failed, lost or dropped
-	Accepted   bool   // whether the gateway accepted the run
+	State      questionState
+	Accepted   bool // whether the gateway accepted the run
 	Text       *string
 	Tokens     *Tokens // nil if unknown
 	CostNano   *int64
@@ -302,8 +314,8 @@ func scanQuestion(row db.Row) (q question, err error) {
 	return q, err
 }
 
-// questionState returns the stored state of a question, or "" if there is no such question.
-func questionState(ctx context.Context, q db.Queryer, runID string) (state string, err error) {
+// storedState returns the stored state of a question, or "" if there is no such question.
+func storedState(ctx context.Context, q db.Queryer, runID string) (state questionState, err error) {
 	err = q.QueryRow(ctx, `SELECT state FROM standup_questions WHERE run_id = ?`, runID).Scan(&state)
 	if db.IsNotFound(err) {
 		return "", nil

@@ -17,6 +17,9 @@ import (
 // and updated while their transcripts are read, so that the cost of a long or looping run is
 // visible before it ends.
 
+// inProgress is the table of the runs in progress, with the columns of the ledger that it has not.
+const inProgress = `(SELECT *, 1 AS runs, CASE WHEN cost_nano IS NULL THEN 1 ELSE 0 END AS unpriced FROM usage_going) AS going`
+
 // Going is the usage so far of all runs in progress. Reports do not include it.
 type Going struct {
 	SoFar

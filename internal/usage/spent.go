@@ -90,9 +90,6 @@ func (s *Service) FollowedSince(ctx context.Context, q db.Queryer) (at time.Time
 	return at, err
 }
 
-// inProgress is the table of the runs in progress, with the columns of the ledger that it has not.
-const inProgress = `(SELECT *, 1 AS runs, CASE WHEN cost_nano IS NULL THEN 1 ELSE 0 END AS unpriced FROM usage_going) AS going`
-
 // sumInProgress sums the stored usage of the runs in progress that match an SQL condition.
 func sumInProgress(ctx context.Context, q db.Queryer, condition string, args ...any) (a amounts, err error) {
 	err = q.QueryRow(ctx,

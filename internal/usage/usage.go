@@ -3,7 +3,7 @@
 // of a past day does not change.
 //
 // Rows have two sources. A feature that starts a run adds the usage in its answer with Note, which
-// can be that of the last model call alone. For every run the mirror (reader.go) reads the
+// can be that of the last model call alone. For every run the reader (reader.go) reads the
 // transcript, where the runtime records the tokens and the cost of each model call. Both sources use
 // the run's ID in the runtime: a transcript replaces an answer, so each run is in the ledger only
 // once. The sums are then reconciled with the runtime's totals for each transcript (reconcile.go);
