@@ -187,29 +187,32 @@ func putWords(ctx context.Context, tx *db.Tx, id string, w words) error {
 const withUsage = `archive_sessions LEFT JOIN usage_rollup ON dimension = 'transcript' AND span = 0 AND start = 0 AND name = transcript_id`
 
 const columns = `id, session_key, agent_id, kind, label, status, active, model, parent_key, began_at, started_at, ended_at, last_at, last_message,
-	messages, coverage, ended, archived_at, present, as_of, priced, unpriced, input, output, cache_read, cache_write, other, cost`
+	messages, coverage, ended, archived_at, present, as_of, priced, unpriced, input, output, cache_read, cache_write, other, cost,
+	EXISTS (SELECT 1 FROM usage_transcripts WHERE session_id = transcript_id)`
 
 func scan(from db.Row) (a Archived, err error) {
 	var kind, label, status, model, parent, message string
 	var ended Ended
 	var t Tokens
-	var priced, unpriced, input, output, read, write, other, cost *int64 // all null or none
+	var priced, unpriced, input, output, read, write, other, cost *int64 // all null or none; null if it has used nothing
+	var followed bool                                                    // whether the ledger has read the transcript
 	err = from.Scan(&a.ID, &a.Key, &a.AgentID, &kind, &label, &status, &a.Active, &model, &parent, &a.BeganAt,
 		&a.StartedAt, &a.EndedAt, &a.LastAt, &message, &a.Messages, &a.Coverage, &ended, &a.ArchivedAt, &a.Present, &a.AsOf,
-		&priced, &unpriced, &input, &output, &read, &write, &other, &cost)
+		&priced, &unpriced, &input, &output, &read, &write, &other, &cost, &followed)
 	a.Kind, a.Label, a.Status, a.Model, a.ParentKey, a.LastMessage = some(kind), some(label), some(status), some(model),
 		some(parent), some(message)
 	if ended != "" {
 		a.Ended = &ended
 	}
-	if input != nil {
+	switch {
+	case input != nil:
 		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other = *input, *output, *read, *write, *other
-		complete := *unpriced == 0
-		a.Tokens, a.Complete = &t, &complete
-	}
-	if priced != nil && *priced > 0 {
-		n := money.Nano(*cost)
-		a.CostUSD = &n
+		a.Tokens, a.Complete = &t, new(*unpriced == 0)
+		if *priced > 0 || *unpriced == 0 {
+			a.CostUSD = new(money.Nano(*cost))
+		}
+	case followed:
+		a.Tokens, a.Complete, a.CostUSD = &t, new(true), new(money.Nano(0))
 	}
 	return a, err
 }
