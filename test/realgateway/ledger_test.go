@@ -99,6 +99,7 @@ func TestLedger(t *testing.T) {
 			j.once(t)
 			j.sources(t)
 			j.addsUp(t)
+			j.loopsNever(t)
 		})
 	}
 	t.Run("the gateway has deleted it all", func(t *testing.T) { outlive(t, gateway, trials) })
@@ -121,6 +122,16 @@ func round(t *testing.T, n int, trials []*trial) {
 		})
 	}
 	all.Wait()
+}
+
+// loopsNever checks that none of all these runs was taken for one that repeats itself.
+func (j *trial) loopsNever(t *testing.T) {
+	t.Helper()
+	var items []struct{ Title string }
+	j.owner.Get(t, "/api/v1/inbox?kind=loop&state=open,acked,snoozed,resolved").Into(t, http.StatusOK, &items)
+	if len(items) > 0 {
+		t.Errorf("of healthy runs, these are said to be loops: %+v", items)
+	}
 }
 
 func (j *trial) hold(t *testing.T) string {
