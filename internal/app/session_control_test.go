@@ -239,12 +239,14 @@ func TestSessionTail(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []transcript.Message
-	for range 4 {
+	for len(got) < 4 {
 		var n session.News
 		if err := json.Unmarshal([]byte(live.until("session.message", cto)["data"]), &n); err != nil || n.Missed || n.Message == nil {
 			t.Fatalf("%+v, %v", n, err)
 		}
-		got = append(got, *n.Message)
+		if len(got) > 0 || said(*n.Message) == "Look." { // on a busy machine, the answer before may come first
+			got = append(got, *n.Message)
+		}
 	}
 	call, result := got[1].Blocks[1].Tool, got[2].Blocks[0].Tool
 	if said(got[0]) != "Look." || *got[1].Blocks[0].Text != "Where?" || call.Status != "pending" || *call.Arguments != `{"path":"."}` || got[2].Role != "tool" ||
