@@ -70,7 +70,7 @@ function open() {
 
 // Enter must act on the current query, not on results of an earlier one.
 describe('Enter in the palette', () => {
-  it('opens nothing that was found for an earlier word', async () => {
+  it('opens nothing that was found for an earlier word, and is not lost', async () => {
     const { type, enter } = open()
     type('blue')
     await screen.findByRole('option', { name: /Task of blue/ })
@@ -87,9 +87,20 @@ describe('Enter in the palette', () => {
     await new Promise(done => setTimeout(done))
     expect(gone).not.toHaveBeenCalled()
     answer?.()
-    await screen.findByRole('option', { name: /Task of green/ })
+    await waitFor(() => expect(gone).toHaveBeenCalled())
+    expect(gone.mock.calls).toEqual([[{ to: '/tasks', search: { task: 'TASK-green' } }]])
+  })
+
+  it('is forgotten when typing goes on', async () => {
+    const { type, enter } = open()
+    type('blue')
+    await screen.findByRole('option', { name: /Task of blue/ })
+    type('green')
     enter()
-    await waitFor(() => expect(gone).toHaveBeenCalledWith({ to: '/tasks', search: { task: 'TASK-green' } }))
+    type('red')
+    await screen.findByRole('option', { name: /Task of red/ })
+    await new Promise(done => setTimeout(done))
+    expect(gone).not.toHaveBeenCalled()
   })
 
   it('opens the task whose key was typed, without a search', async () => {

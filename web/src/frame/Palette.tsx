@@ -43,10 +43,13 @@ interface Props {
 function Content({ onClose, onKeys, verbs }: Props) {
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
+  const [early, setEarly] = useState(false)
   const id = useId()
   const { entries, isOld, error } = useEntries(typed, useRecent(), useCommands(verbs, onKeys), useInbox())
   const current = Math.min(at, entries.length - 1)
   const found = entries.filter(e => e.id !== newTaskId).length
+  // A result of an earlier query must not be opened while the user is still typing.
+  const mustWait = isOld && entries[current]?.found !== undefined
   const run = (entry: Entry | undefined) => {
     if (!entry) return
     onClose()
@@ -55,13 +58,21 @@ function Content({ onClose, onKeys, verbs }: Props) {
   }
   const onKeyDown = (e: React.KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[e.key]
-    if (step !== undefined) setAt(Math.max(0, Math.min(entries.length - 1, current + step)))
-    else if (e.key === 'Enter' && !e.nativeEvent.isComposing) {
-      // Don't open a result of an earlier query while the user is still typing.
-      if (!(isOld && entries[current]?.found)) run(entries[current])
+    if (step !== undefined) {
+      setAt(Math.max(0, Math.min(entries.length - 1, current + step)))
+      setEarly(false)
+    } else if (e.key === 'Enter' && !e.nativeEvent.isComposing) {
+      if (mustWait) setEarly(true)
+      else run(entries[current])
     } else return
     e.preventDefault()
   }
+  // Enter that came before the results opens the first of them.
+  useEffect(() => {
+    if (!early || mustWait) return
+    setEarly(false)
+    run(entries[current])
+  })
   useEffect(() => {
     document.getElementById(`${id}-${current}`)?.scrollIntoView({ block: 'nearest' })
   }, [id, current])
@@ -80,6 +91,7 @@ function Content({ onClose, onKeys, verbs }: Props) {
           onChange={e => {
             setTyped(e.target.value)
             setAt(0)
+            setEarly(false)
           }}
           onKeyDown={onKeyDown}
           placeholder={words.placeholder}
