@@ -274,7 +274,9 @@ func TestSessionsStrange(t *testing.T) {
 			}
 		}
 	}
-	waitFor(t, "the list", func() bool { return len(decode[[]session.Session](owner.get("/api/v1/agentrt/sessions?status=done"))) == 4 })
+	waitFor(t, "the list", func() bool {
+		return len(decode[[]session.Session](owner.get("/api/v1/agentrt/sessions?status=done"))) == 4
+	})
 	var keys []string
 	for _, p := range links[session.Session](owner, "/api/v1/agentrt/sessions?limit=1&status=done") {
 		for _, g := range p {
