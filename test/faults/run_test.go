@@ -45,38 +45,6 @@ func TestIdempotency(t *testing.T) {
 	eventually(t, "two runs", func() bool { return r.Asked("cto") == 2 })
 }
 
-// A session answers one question at a time, independently of other sessions.
-func TestQueue(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	step := make(chan struct{})
-	r.Answer("cto", func(q demo.Question) string { <-step; return "to " + q.Message })
-	c := join(t, r)
-	for i := range 3 {
-		c.ok("agent", question("cto", fmt.Sprintf("run-%d", i), fmt.Sprintf("question %d", i)))
-	}
-	c.ok("agent", question("cpo", "other", "hi"))
-	c.wait("other")
-	if r.Asked("cto") != 1 {
-		t.Fatalf("%d runs of one session at once", r.Asked("cto"))
-	}
-	for i := range 3 {
-		step <- struct{}{}
-		got := must[string](t, c.wait(fmt.Sprintf("run-%d", i)), "terminalReply", "text")
-		if want := fmt.Sprintf("to question %d", i); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-	rows := must[[]any](t, c.ok("chat.history", object{"sessionKey": "agent:cto:test"}), "messages")
-	order := []string{}
-	for _, row := range rows {
-		order = append(order, must[string](t, row, "role"))
-	}
-	if diff := cmp.Diff([]string{"user", "assistant", "user", "assistant", "user", "assistant"}, order); diff != "" {
-		t.Errorf("transcript:\n%s", diff)
-	}
-}
-
 // Only the owner of a run or an admin may abort it. The task ledger lists it for all
 // clients unless it was started with chat.send.
 func TestAbortOfOthers(t *testing.T) {

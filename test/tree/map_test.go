@@ -95,6 +95,7 @@ var mayImport = map[string][]string{
 	"platform/vault":     {"platform/disk", "platform/fault"},
 	"platform/web":       {"platform/actor", "platform/db", "platform/encode", "platform/enum", "platform/fault", "platform/once", "platform/page", "platform/plaintext"},
 
+	"test/conform":     {"gateway", "gateway/link"},                                                                                                                                                // what the client expects of a gateway
 	"test/faults":      {"gateway", "gateway/link", "gateway/demo"},                                                                                                                                // the demo runtime with faults
 	"test/durable":     {},                                                                                                                                                                         // so do its tests, with the demo runtime
 	"test/realgateway": {},                                                                                                                                                                         // drives the built binary from outside

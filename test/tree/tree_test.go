@@ -140,7 +140,7 @@ func imports(tree fs.FS) (broken []string, err error) {
 			continue
 		}
 		if f.test {
-			allowed = slices.Concat(allowed, plumbing, []string{f.pkg, "platform/config", "platform/db/dbtest", "schema", "gateway/demo", "test/faults", "test/year"})
+			allowed = slices.Concat(allowed, plumbing, []string{f.pkg, "platform/config", "platform/db/dbtest", "schema", "gateway/demo", "test/conform", "test/faults", "test/year"})
 		}
 		for _, name := range f.paths() {
 			if to, ok := ours(name); ok && !slices.Contains(allowed, to) {
