@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,10 @@ func TestHoldAndRelease(t *testing.T) {
 		}
 		if !s.jobEnabled(on) || s.jobEnabled(off) {
 			t.Errorf("after the release: on %v, off %v", s.jobEnabled(on), s.jobEnabled(off))
+		}
+		want := []string{"agent.held", "agent.release_requested", "agent.released"}
+		if acts := kindsOf(owner.audit("kind=agent.*")); !slices.Equal(acts, want) {
+			t.Errorf("the audit log has %v, want %v", acts, want)
 		}
 		owner.dispatch(waiting)
 		owner.becomes(waiting, task.Ended)
