@@ -9,7 +9,6 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/mirror"
-	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/list"
 	"wardroom/internal/platform/page"
@@ -218,10 +217,4 @@ func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, lim
 		return 0, fmt.Errorf("purge archived sub-agent sessions: %w", err)
 	}
 	return n, nil
-}
-
-// LastReading returns the time at which the runtime's list of sessions was last read, or nil if it
-// never was.
-func (s *Service) LastReading(ctx context.Context) (*clock.Time, error) {
-	return findReading(ctx, s.DB)
 }

@@ -331,8 +331,8 @@ func TestAnswersOutOfOrder(t *testing.T) {
 		}
 	})
 	both.Go(func() {
-		if rows, err := c.History(within(t), "agent:cto:main", 3); err != nil || len(rows) != 3 {
-			t.Errorf("History: %d, %v", len(rows), err)
+		if page, err := c.Turns(within(t), "agent:cto:main", 3, 0); err != nil || len(page.Turns) != 3 {
+			t.Errorf("Turns: %d, %v", len(page.Turns), err)
 		}
 	})
 	both.Wait()

@@ -110,7 +110,7 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 		waited <- err
 	}()
 	go func() {
-		_, err := c.History(within(t), "agent:cto:main", 3)
+		_, err := c.Turns(within(t), "agent:cto:main", 3, 0)
 		stuck <- err
 	}()
 	for done := false; !done; {
@@ -121,7 +121,7 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 		case err := <-stuck:
 			done = true
 			if !errors.Is(err, link.ErrTimeout) {
-				t.Errorf("History: %v", err)
+				t.Errorf("Turns: %v", err)
 			}
 		case <-time.After(5 * time.Millisecond):
 		}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,20 +11,7 @@ import (
 
 	"wardroom/internal/gateway/link"
 	"wardroom/internal/gateway/wire"
-	"wardroom/internal/platform/clock"
 )
-
-// Message is one row in a conversation.
-type Message struct {
-	ID     string
-	RunID  string // of the run that wrote it; empty for messages to the agent
-	Role   string // "user" for messages to the agent, "assistant", "toolResult", or another role of the gateway
-	Text   string // the visible text; empty for a tool call without text
-	Tool   string // the tool, if the message is a tool result
-	At     clock.Time
-	Reason string // why the model stopped: stop, toolUse, error, aborted; empty when unknown
-	Usage  *Usage // of this model call; nil when unknown
-}
 
 // Trace contains what a session's history shows about a run. The history remains
 // available after the gateway has forgotten the run.
@@ -50,7 +38,6 @@ type Trace struct {
 const (
 	historyPage  = 200
 	historyPages = 5
-	historyMost  = 1000   // the gateway's maximum of rows per request
 	historyChars = 500000 // per row; by default the gateway truncates long texts
 )
 
@@ -73,27 +60,6 @@ type history struct {
 	} `json:"sessionInfo"`
 }
 
-// row is a message as the gateway sends it.
-type row struct {
-	Role           string          `json:"role"`
-	Content        json.RawMessage `json:"content"` // a string, or parts of several types
-	Timestamp      wire.Number     `json:"timestamp"`
-	IdempotencyKey string          `json:"idempotencyKey"`
-	Provider       string          `json:"provider"`
-	Model          string          `json:"model"`
-	Usage          *wireUsage      `json:"usage"`
-	StopReason     string          `json:"stopReason"`
-	ErrorMessage   string          `json:"errorMessage"`
-	ToolName       string          `json:"toolName"`
-	Provenance     json.RawMessage `json:"provenance"` // set for messages from another session or the gateway itself
-	Meta           struct {
-		ID             string    `json:"id"`
-		RunID          string    `json:"runId"`
-		IdempotencyKey string    `json:"idempotencyKey"`
-		Reason         wire.Word `json:"reason"` // why the row is incomplete
-	} `json:"__openclaw"`
-}
-
 // Find looks for a run in its session's history. If the session does not exist, the Trace
 // is empty.
 func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, error) {
@@ -109,7 +75,7 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 		if page == 0 {
 			newest = h
 		}
-		rows = slices.Concat(h.rows(), rows)
+		rows = slices.Concat(rowsOf(h.Messages), rows)
 		next, ok := h.NextOffset.Whole()
 		if asked(rows, runID) || !h.HasMore || !ok || next <= offset {
 			break
@@ -122,20 +88,6 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 	t := trace(rows, newest, runID)
 	t.Answer, t.Resumed = c.cleaned(runID, t.Answer), c.secrets.Line(t.Resumed)
 	return t, nil
-}
-
-// History returns the newest messages in a session, oldest first. It returns at most limit
-// messages, and never more than 1000.
-func (c *Client) History(ctx context.Context, sessionKey string, limit int) ([]Message, error) {
-	h, err := c.history(ctx, historyParams{SessionKey: sessionKey, Limit: min(max(limit, 1), historyMost)})
-	if err != nil {
-		return nil, fmt.Errorf("read session %s: %w", sessionKey, err)
-	}
-	messages := []Message{}
-	for _, r := range h.rows() {
-		messages = append(messages, c.message(r))
-	}
-	return messages, nil
 }
 
 func (c *Client) history(ctx context.Context, p historyParams) (history, error) {
@@ -155,34 +107,9 @@ func noSession(err error) bool {
 	return strings.Contains(text, "session not found") || strings.Contains(text, "no session found")
 }
 
-// rows decodes the messages and skips those that cannot be decoded.
-func (h history) rows() []row {
-	rows := make([]row, 0, len(h.Messages))
-	for _, raw := range h.Messages {
-		var r row
-		if json.Unmarshal(raw, &r) == nil {
-			rows = append(rows, r)
-		}
-	}
-	return rows
-}
-
 // asked reports whether the rows contain the question that started the given run.
 func asked(rows []row, runID string) bool {
 	return slices.ContainsFunc(rows, func(r row) bool { return r.key() == runID+":user" })
-}
-
-func (r row) key() string {
-	if r.Meta.IdempotencyKey != "" {
-		return r.Meta.IdempotencyKey
-	}
-	return r.IdempotencyKey
-}
-
-// toAgent reports whether the row is a message to the agent. The role alone is not enough to
-// tell: messages from another agent or a scheduled job have the role "assistant".
-func (r row) toAgent() bool {
-	return r.Role == "user" || len(r.Provenance) > 0 && string(r.Provenance) != "null"
 }
 
 // trace derives a run's Trace from the rows of a history.
@@ -191,15 +118,15 @@ func trace(rows []row, newest history, runID string) Trace {
 	var last *row
 	text, uncounted := "", false
 	for i, r := range rows {
-		if r.Role != "assistant" || r.toAgent() || r.Meta.RunID != runID {
+		if r.Role != "assistant" || r.toAgent() || string(r.Meta.RunID) != runID {
 			continue
 		}
 		last = &rows[i]
 		usage := r.usage()
 		t.Answer.Usage = t.Answer.Usage.add(usage)
 		uncounted = uncounted || usage == nil && !r.failed()
-		if visible := r.text(); visible != "" && !r.failed() {
-			text = visible
+		if said := visible(parts(r.Content)); said != "" && !r.failed() {
+			text = said
 		}
 	}
 	if uncounted {
@@ -240,7 +167,7 @@ func (t *Trace) resume(rows []row, runID string) {
 		rows = rows[:end]
 	}
 	for _, r := range rows {
-		switch run := r.Meta.RunID; {
+		switch run := string(r.Meta.RunID); {
 		case r.resumes():
 			t.Resumed = strings.TrimSuffix(r.key(), ":user")
 		case r.Role == "assistant" && run != "" && run != runID && !strings.HasPrefix(r.key(), resumption):
@@ -311,17 +238,10 @@ func contains(v any, runID string) bool {
 	return false
 }
 
-// failed reports whether the row is the result of a failed run. The text of such a row is
-// from the gateway, not from the agent.
-func (r row) failed() bool { return r.StopReason == "error" || r.StopReason == "aborted" }
-
 // end derives a failed run's outcome and error text from the row that reports the
 // failure.
 func (r row) end() (Outcome, string) {
-	text := r.ErrorMessage
-	if text == "" {
-		text = r.text()
-	}
+	text := cmp.Or(string(r.ErrorMessage), visible(parts(r.Content)))
 	switch {
 	case strings.Contains(text, "timed out"):
 		return TimedOut, text
@@ -330,46 +250,4 @@ func (r row) end() (Outcome, string) {
 	default:
 		return Failed, text
 	}
-}
-
-func (r row) usage() *Usage { return r.Usage.read(r.Provider, r.Model, "") }
-
-// text returns the visible text of the row.
-func (r row) text() string {
-	var whole string
-	if json.Unmarshal(r.Content, &whole) == nil {
-		return whole
-	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(r.Content, &parts) != nil {
-		return ""
-	}
-	var texts []string
-	for _, p := range parts {
-		if p.Type == "text" && p.Text != "" {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
-}
-
-func (c *Client) message(r row) Message {
-	s := c.secrets
-	m := Message{
-		ID:     s.Line(r.Meta.ID),
-		RunID:  s.Line(r.Meta.RunID),
-		Role:   s.Line(r.Role),
-		Text:   s.Lines(r.text()),
-		Tool:   s.Line(r.ToolName),
-		Reason: s.Line(r.StopReason),
-		Usage:  cleanUsage(s, r.usage()),
-		At:     r.Timestamp.Time(),
-	}
-	if r.toAgent() {
-		m.Role = "user"
-	}
-	return m
 }

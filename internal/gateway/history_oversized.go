@@ -33,7 +33,7 @@ func (c *Client) fetchLarge(ctx context.Context, sessionKey string, rows []row, 
 			continue
 		}
 		fetched++
-		whole, ok, err := c.fetchRow(ctx, sessionKey, rows[i].Meta.ID)
+		whole, ok, err := c.fetchRow(ctx, sessionKey, string(rows[i].Meta.ID))
 		if errors.Is(err, link.ErrRefused) || errors.Is(err, link.ErrMissingScope) {
 			return nil
 		}

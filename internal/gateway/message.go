@@ -71,13 +71,7 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 	if !h.HasMore.Is() || next <= p.Offset {
 		next = 0
 	}
-	rows := make([]turnRow, 0, len(h.Messages))
-	for _, raw := range h.Messages {
-		var r turnRow
-		if json.Unmarshal(raw, &r) == nil {
-			rows = append(rows, r)
-		}
-	}
+	rows := rowsOf(h.Messages)
 	// Results whose calls are on the older page belong there.
 	if keep := leading(rows); next > 0 && page.Total > 0 && keep > 0 && keep < len(rows) {
 		if seq := rows[keep].Meta.Seq.Count(); seq > 0 && page.Total-seq+1 > p.Offset {
@@ -130,9 +124,9 @@ type turnHistory struct {
 	PendingInputs pendingInputs     `json:"pendingInputs"`
 }
 
-// turnRow is a message as the gateway sends it. A field of an unexpected type is treated
+// row is a message as the gateway sends it. A field of an unexpected type is treated
 // as absent.
-type turnRow struct {
+type row struct {
 	Role         wire.Word       `json:"role"`
 	Content      json.RawMessage `json:"content"` // a string, or parts of several types
 	Timestamp    wire.Number     `json:"timestamp"`
@@ -147,16 +141,42 @@ type turnRow struct {
 	Key          wire.Word       `json:"idempotencyKey"` // of a message to the agent: its run ID, followed by ":user"
 	Provenance   json.RawMessage `json:"provenance"`     // set for messages from another session or the gateway itself
 	Meta         struct {
-		ID    wire.Word   `json:"id"`
-		RunID wire.Word   `json:"runId"`
-		Key   wire.Word   `json:"idempotencyKey"`
-		Seq   wire.Number `json:"seq"`
+		ID     wire.Word   `json:"id"`
+		RunID  wire.Word   `json:"runId"`
+		Key    wire.Word   `json:"idempotencyKey"`
+		Seq    wire.Number `json:"seq"`
+		Reason wire.Word   `json:"reason"` // why the row is incomplete
 	} `json:"__openclaw"`
 }
 
+// rowsOf decodes messages and skips those that are no objects.
+func rowsOf(messages []json.RawMessage) []row {
+	rows := make([]row, 0, len(messages))
+	for _, raw := range messages {
+		var r row
+		if json.Unmarshal(raw, &r) == nil {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// key returns the key with which the gateway recognizes a repeated message.
+func (r row) key() string { return string(first(r.Meta.Key, r.Key)) }
+
+// toAgent reports whether the row is a message to the agent. The role alone is not enough to
+// tell: messages from another agent or a scheduled job have the role "assistant".
+func (r row) toAgent() bool {
+	return r.Role == "user" || len(r.Provenance) > 0 && string(r.Provenance) != "null"
+}
+
+// failed reports whether the row is the result of a failed run. The text of such a row is
+// from the gateway, not from the agent.
+func (r row) failed() bool { return r.StopReason == "error" || r.StopReason == "aborted" }
+
 // leading returns how many rows at the start are tool results. The tool calls that produced them
 // are on the page with older rows.
-func leading(rows []turnRow) int {
+func leading(rows []row) int {
 	for i, r := range rows {
 		if r.Role != "toolResult" {
 			return i
@@ -165,18 +185,17 @@ func leading(rows []turnRow) int {
 	return len(rows)
 }
 
-func (c *Client) turn(r turnRow, list []part) Turn {
+func (c *Client) turn(r row, list []part) Turn {
 	t := Turn{
 		ID: c.short(string(r.Meta.ID)), Seq: r.Meta.Seq.Count(), Role: c.short(string(r.Role)),
 		RunID: c.short(string(r.Meta.RunID)), At: r.Timestamp.Time(), Reason: c.short(string(r.StopReason)),
-		Failed: r.StopReason == "error" || r.StopReason == "aborted", Blocks: []Block{},
-		Usage: cleanUsage(c.secrets, r.usage()),
+		Failed: r.failed(), Blocks: []Block{}, Usage: cleanUsage(c.secrets, r.usage()),
 	}
-	if id, ok := strings.CutSuffix(string(first(r.Meta.Key, r.Key)), ":user"); ok {
+	if id, ok := strings.CutSuffix(r.key(), ":user"); ok {
 		t.SentAs = c.short(id)
 	}
-	if len(r.Provenance) > 0 && string(r.Provenance) != "null" {
-		t.Role = "user" // see row.toAgent
+	if r.toAgent() {
+		t.Role = "user"
 		var p struct {
 			Kind wire.Word `json:"kind"`
 			Tool wire.Word `json:"sourceTool"`
@@ -206,7 +225,7 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 }
 
 // usage returns the usage of the model call that wrote the row, or nil if it is unknown.
-func (r turnRow) usage() *Usage {
+func (r row) usage() *Usage {
 	var w *wireUsage
 	if len(r.Usage) == 0 || json.Unmarshal(r.Usage, &w) != nil {
 		return nil

@@ -210,7 +210,7 @@ func exitCode(tool, result string, failed bool) (code int64, known bool) {
 }
 
 // fold converts transcript rows to turns and merges tool results into their calls.
-func (c *Client) fold(rows []turnRow) []Turn {
+func (c *Client) fold(rows []row) []Turn {
 	turns := make([]Turn, 0, len(rows))
 	calls := map[string]*ToolCall{} // pending calls by id
 	for _, r := range rows {
@@ -237,7 +237,7 @@ func (c *Client) fold(rows []turnRow) []Turn {
 
 // result converts a tool result to a separate turn. It is used if the rows do not include
 // the tool call.
-func (c *Client) result(r turnRow, done part) Turn {
+func (c *Client) result(r row, done part) Turn {
 	t := c.turn(r, nil)
 	call := &ToolCall{ID: c.short(string(r.ToolCallID)), Name: c.short(string(r.ToolName)), EndedAt: t.At}
 	c.setResult(call, done)
@@ -285,15 +285,4 @@ func (c *Client) cleanJSON(v any) any {
 	default:
 		return v
 	}
-}
-
-// Said returns the text of the turn's text blocks, joined by line breaks.
-func (t Turn) Said() string {
-	var texts []string
-	for _, b := range t.Blocks {
-		if b.Kind == TextBlock {
-			texts = append(texts, b.Text)
-		}
-	}
-	return strings.Join(texts, "\n")
 }

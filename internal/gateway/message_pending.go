@@ -45,7 +45,7 @@ func (p *pendingInputs) UnmarshalJSON(data []byte) error {
 func (c *Client) pending(list pendingInputs) []Pending {
 	var out []Pending
 	for _, in := range list {
-		var r turnRow
+		var r row
 		if json.Unmarshal(in.Message, &r) != nil {
 			continue
 		}

@@ -28,12 +28,5 @@ func (c *Client) RawTurns(ctx context.Context, sessionKey string, limit int) ([]
 		}
 		return nil, fmt.Errorf("read all rows of a session: %w", err)
 	}
-	rows := make([]turnRow, 0, len(out.Messages))
-	for _, raw := range out.Messages {
-		var r turnRow
-		if json.Unmarshal(raw, &r) == nil {
-			rows = append(rows, r)
-		}
-	}
-	return c.fold(rows), nil
+	return c.fold(rowsOf(out.Messages)), nil
 }

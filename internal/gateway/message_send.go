@@ -63,5 +63,5 @@ func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, erro
 		}
 		return false, fmt.Errorf("look for a message: %w", err)
 	}
-	return asked(h.rows(), runID) || h.active(runID), nil
+	return asked(rowsOf(h.Messages), runID) || h.active(runID), nil
 }

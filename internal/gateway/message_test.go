@@ -165,7 +165,11 @@ func TestTurnsStrange(t *testing.T) {
 	})
 	texts := make([]string, len(got))
 	for i, g := range got {
-		texts[i] = g.Said()
+		for _, b := range g.Blocks {
+			if b.Kind == gateway.TextBlock {
+				texts[i] += b.Text
+			}
+		}
 	}
 	if want := []string{"", "a\nb\tc[31md[token]", long[:40_000], "seen", ""}; !slices.Equal(texts, want) {
 		t.Errorf("%.200q", texts)

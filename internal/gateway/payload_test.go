@@ -19,13 +19,15 @@ func readEverything(t *testing.T, payload []byte) {
 	}
 	var h history
 	if json.Unmarshal(payload, &h) == nil {
-		rows := h.rows()
+		rows := rowsOf(h.Messages)
 		if tr := trace(rows, h, "run"); tr.Answered && tr.Answer.Outcome != Finished {
 			t.Errorf("answered and %s", tr.Answer.Outcome)
 		}
-		for _, r := range rows {
-			if m := new(Client).message(r); m.Text != plaintext.Lines(m.Text) {
-				t.Errorf("what cannot be seen gets through: %q", m.Text)
+		for _, turn := range new(Client).fold(rows) {
+			for _, b := range turn.Blocks {
+				if b.Text != plaintext.Lines(b.Text) {
+					t.Errorf("what cannot be seen gets through: %q", b.Text)
+				}
 			}
 		}
 	}

@@ -133,7 +133,7 @@ func keyOrEmpty(w wire.Word) string {
 type rowEvent struct {
 	SessionChange
 	active  string      // the session key
-	message *turnRow    // nil without one
+	message *row        // nil without one
 	seq     wire.Number // of the message, if it has none itself
 }
 
@@ -143,7 +143,7 @@ func (c *Client) readRowEvent(payload json.RawMessage) *rowEvent {
 		Key     wire.Word       `json:"sessionKey"`
 		Reason  wire.Word       `json:"reason"`
 		Row     json.RawMessage `json:"session"`
-		Message *turnRow        `json:"message"`
+		Message *row            `json:"message"`
 		Seq     wire.Number     `json:"messageSeq"`
 	}
 	bad := json.Unmarshal(payload, &p) != nil
@@ -170,8 +170,8 @@ func (c *Client) readRowEvent(payload json.RawMessage) *rowEvent {
 }
 
 // turnOf converts the message of an event. It takes the number seq if the message has none.
-func (c *Client) turnOf(m turnRow, seq wire.Number) Turn {
-	t := c.fold([]turnRow{m})[0]
+func (c *Client) turnOf(m row, seq wire.Number) Turn {
+	t := c.fold([]row{m})[0]
 	if t.Seq == 0 {
 		t.Seq = seq.Count()
 	}

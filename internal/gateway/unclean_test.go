@@ -166,7 +166,7 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 		for _, raw := range all.Messages {
-			var m turnRow
+			var m row
 			if json.Unmarshal(raw, &m) == nil {
 				turn := c.turnOf(m, "")
 				sound(t, reflect.ValueOf(turn))

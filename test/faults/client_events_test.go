@@ -87,9 +87,9 @@ func TestClientTextsAreClean(t *testing.T) {
 	if found, err := c.Find(t.Context(), "agent:cto:test", "run-1"); err != nil || found.Answer.Text != want {
 		t.Errorf("found %+q, %v, want %+q", found.Answer.Text, err, want)
 	}
-	rows, err := c.History(t.Context(), "agent:cto:test", 10)
-	if err != nil || len(rows) != 2 || rows[1].Text != want {
-		t.Errorf("history %+v, %v, want %+q", rows, err, want)
+	page, err := c.Turns(t.Context(), "agent:cto:test", 10, 0)
+	if err != nil || len(page.Turns) != 2 || page.Turns[1].Blocks[0].Text != want {
+		t.Errorf("messages %+v, %v, want %+q", page, err, want)
 	}
 	r.Garble(ControlCharacters)
 	agents, err := c.Agents(t.Context())
