@@ -188,7 +188,7 @@ const withUsage = `archive_sessions LEFT JOIN usage_rollup ON dimension = 'trans
 
 const columns = `id, session_key, agent_id, kind, label, status, active, model, parent_key, began_at, started_at, ended_at, last_at, last_message,
 	messages, coverage, ended, archived_at, present, as_of, priced, unpriced, input, output, cache_read, cache_write, other, cost,
-	EXISTS (SELECT 1 FROM usage_transcripts WHERE session_id = transcript_id)`
+	(SELECT 1 FROM usage_transcripts WHERE session_id = transcript_id) IS NOT NULL` // for EXISTS, PostgreSQL reads the whole table
 
 func scan(from db.Row) (a Archived, err error) {
 	var kind, label, status, model, parent, message string

@@ -130,7 +130,7 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 	if err != nil || !due {
 		return nil, err
 	}
-	kinds := q.kinds()
+	kinds, own := q.kinds(), q.runningIDs()
 	if len(kinds) == 0 {
 		return nil, nil
 	}
@@ -144,14 +144,14 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 		rows, err := tx.Query(ctx, `
 			WITH due AS (
 				SELECT id FROM (`+dueJobs+`) AS d
-				WHERE kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)
+				WHERE kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`) AND id NOT IN (''`+strings.Repeat(`, ?`, len(own))+`)
 				ORDER BY run_at LIMIT ?)
 			UPDATE jobs SET
 				failures = failures + CASE WHEN state = 'running' THEN 1 ELSE 0 END,
 				state = 'running', attempt = attempt + 1, owner = ?, lease_until = ?
 			WHERE id IN (SELECT id FROM due)
 			RETURNING id, kind, key, payload, attempt, failures`,
-			slices.Concat(q.dueArgs(now), kinds, []any{limit, q.owner, now.Add(q.Lease)})...)
+			slices.Concat(q.dueArgs(now), kinds, own, []any{limit, q.owner, now.Add(q.Lease)})...)
 		held, err = db.All(rows, err, func(row db.Row) (*Held, error) {
 			h := &Held{queue: q}
 			var payload string
@@ -165,6 +165,17 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 		return nil, err // if the claim was committed, its lease expires
 	}
 	return held, nil
+}
+
+// runningIDs returns the IDs of the jobs that this process is running. It does not claim them again: if it was too slow
+// to renew a lease in time, the next heartbeat does, and the job goes on.
+func (q *Queue) runningIDs() (ids []any) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id := range q.running {
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // dueJobs selects the jobs that are ready to claim, with the parameters dueArgs. A time that is too far away was
@@ -208,9 +219,6 @@ func (q *Queue) runJob(ctx context.Context, h *Held) {
 	stop := context.AfterFunc(ctx, func() { cancel(errShutdown) })
 	h.cancel = cancel
 	q.mu.Lock()
-	if earlier := q.running[h.ID]; earlier != nil {
-		earlier.cancel(ErrLost) // this process let its own lease expire
-	}
 	q.running[h.ID] = h
 	q.mu.Unlock()
 	began := time.Now()
@@ -221,13 +229,10 @@ func (q *Queue) runJob(ctx context.Context, h *Held) {
 	}
 	stop()
 	cancel(nil)
-	q.mu.Lock()
-	if q.running[h.ID] == h {
-		delete(q.running, h.ID)
-	}
-	q.mu.Unlock()
-
 	state, ferr := q.finish(context.WithoutCancel(ctx), h, err)
+	q.mu.Lock()
+	delete(q.running, h.ID)
+	q.mu.Unlock()
 	took := time.Since(began)
 	if q.Observe != nil && ferr == nil {
 		q.Observe(h.Kind, state, took)
