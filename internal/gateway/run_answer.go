@@ -106,9 +106,13 @@ type waitPayload struct {
 	} `json:"terminalReply"`
 }
 
-// stopped reports whether the stop reason means that the run was stopped, either by a
-// client or by the gateway itself.
-func stopped(reason string) bool { return reason == "rpc" || reason == "aborted" }
+// stopped reports whether a run was stopped, either by a client or by the gateway itself. A run that waited in a
+// session that was stopped has no stop reason, but an error such as `Command lane "session:agent:cto:main" cleared`
+// (OpenClaw 2026.9.6).
+func stopped(reason, message string) bool {
+	return reason == "rpc" || reason == "aborted" ||
+		strings.HasPrefix(message, "Command lane ") && strings.HasSuffix(message, " cleared")
+}
 
 // readWait reads the state of a run from the response to agent.wait. The status "timeout"
 // has two meanings. If the response contains an end time or an error, the run itself
@@ -130,7 +134,7 @@ func readWait(payload json.RawMessage) (Answer, error) {
 		}
 	case p.Status != "error" && !over:
 		a.Outcome = Running // "timeout", or an unknown status
-	case stopped(p.StopReason):
+	case stopped(p.StopReason, p.Error):
 		a.Outcome = Stopped
 	case p.Status == "timeout":
 		a.Outcome = TimedOut
@@ -215,7 +219,7 @@ func readOutcome(payload json.RawMessage) (Answer, bool) {
 		a = Answer{Outcome: Finished, Text: text}
 	case p.Status != "timeout" && p.Status != "error":
 		return Answer{}, false
-	case stopped(p.StopReason):
+	case stopped(p.StopReason, p.Summary):
 		a = Answer{Outcome: Stopped}
 	case p.Status == "timeout":
 		a = Answer{Outcome: TimedOut, Error: errText}

@@ -221,8 +221,12 @@ func (k *check) stops(t *testing.T) {
 	if stopped, err := k.Stop(t.Context(), one.SessionKey, one.RunID); err != nil || stopped {
 		t.Errorf("stopped twice: %v, %v", stopped, err)
 	}
-	two, three := k.ask(t, "cpo", "Wait again.", 0), k.ask(t, "cpo", "And again.", 0)
+	two, three, four := k.ask(t, "cpo", "Wait again.", 0), k.ask(t, "cpo", "And again.", 0), k.ask(t, "cpo", "And once more.", 0)
 	k.until(t, "the runs to be active", func() bool { s, _ := k.listed(t, two.SessionKey); return s.Active })
+	if stopped, err := k.Stop(t.Context(), four.SessionKey, four.RunID); err != nil || !stopped { // it waits
+		t.Errorf("stopped %v, %v", stopped, err)
+	}
+	k.ends(t, four.RunID, gateway.Stopped)
 	if _, stopped, err := k.StopSession(t.Context(), two.SessionKey, ""); err != nil || !stopped {
 		t.Errorf("stopped %v, %v", stopped, err)
 	}

@@ -197,7 +197,11 @@ func (r *Runtime) abort(by *Conn, s *session, runID string, channels bool) (ids 
 		case !by.mayStop(q):
 			foreign = true
 		default:
-			r.finish(q, outcome{kind: aborted})
+			end := outcome{kind: aborted}
+			if channels && runID == "" && q != s.active { // sessions.abort, in OpenClaw 2026.9.6
+				end = outcome{kind: failed, error: `Command lane "session:` + s.key + `" cleared`}
+			}
+			r.finish(q, end)
 			ids = append(ids, q.id)
 		}
 	}
