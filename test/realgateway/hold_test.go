@@ -20,13 +20,15 @@ func (j *journey) isHeld(t *testing.T) {
 	admin := j.administrator(t)
 	admin.patch(t, `{"agents":{"entries":{"cpo":{"model":"scripted/large"}}}}`) // the gateway writes the file in its own form
 	before := j.configuration(t)
-	j.tell(t, "cmo", "Count the sheep. [[wait 2m]]")
+	j.model.Script("cmo", Reply{Delay: 10 * time.Minute})
+	j.tell(t, "cmo", "Count the sheep.")
 	WaitFor(t, 3*time.Minute, "the agent to work", func() bool { return len(j.model.Ever("cmo", "Count the sheep.")) > 0 })
 
 	begin := time.Now()
 	j.owner.Post(t, "/api/v1/agents/cmo/hold", map[string]string{"reason": "Over budget!"}).Want(t, http.StatusOK)
 	WaitFor(t, 3*time.Minute, "the hold in the runtime", func() bool { h := j.hold(t, "cmo"); return h != nil && h.Runtime == "held" })
 	t.Logf("held after %s", time.Since(begin).Round(10*time.Millisecond))
+	j.model.Script("cmo", Reply{})
 	WaitFor(t, time.Minute, "the run to stop and the job to be disabled", func() bool { return !j.session(t, "agent:cmo:main").Active && !j.enabled(t, on.ID) })
 	j.refusesRuns(t, admin, off.ID)
 
@@ -40,8 +42,7 @@ func (j *journey) isHeld(t *testing.T) {
 		t.Error("the release enabled a job that was disabled before")
 	}
 	j.tell(t, "cmo", "Count the goats.")
-	// The stopped message has no answer, so its order to wait counts again: in this turn, and in a heartbeat before it.
-	WaitFor(t, 6*time.Minute, "the released agent to work", func() bool { return len(j.model.Ever("cmo", "Count the goats.")) > 0 })
+	WaitFor(t, 3*time.Minute, "the released agent to work", func() bool { return len(j.model.Ever("cmo", "Count the goats.")) > 0 })
 }
 
 // refusesRuns tries to start a run of the held CMO in every way: through the service, and past it.
