@@ -36,31 +36,6 @@ func TestRegistration(t *testing.T) {
 	})
 }
 
-// All replicas must share one count of failed logins. Otherwise each replica would allow
-// more guesses.
-func TestThrottleReachesEveryReplica(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, db.Postgres, nil)
-	replicas := []*service{h.start(), h.start()}
-	owner := replicas[0].login(ownerEmail)
-	guess := func(i int, email, password string) answer {
-		return replicas[i%2].anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
-	}
-	for i := range 5 {
-		guess(i, ownerEmail, "wrong").wantProblem(http.StatusUnauthorized, "login_failed")
-	}
-	for i := range 2 {
-		if a := guess(i, ownerEmail, password).wantProblem(http.StatusTooManyRequests, "too_many_logins"); a.header.Get("Retry-After") == "" {
-			t.Error("Retry-After is missing")
-		}
-	}
-	owner.get("/api/v1/auth/me").want(http.StatusOK) // existing logins keep working
-	for i := range 15 {
-		guess(i, fmt.Sprintf("nobody%d@example.com", i), "wrong").wantProblem(http.StatusUnauthorized, "login_failed")
-	}
-	guess(1, "nobody@example.com", "wrong").wantProblem(http.StatusTooManyRequests, "too_many_logins")
-}
-
 // Behind a proxy, an attacker must neither lock out other clients nor get around the
 // limit with a forged address.
 func TestThrottleBehindAProxy(t *testing.T) {

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,9 +8,6 @@ import (
 
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/inbox"
-	"wardroom/internal/platform/actor"
-	"wardroom/internal/platform/clock"
-	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
@@ -98,132 +94,5 @@ func TestFromEscalationToDone(t *testing.T) {
 		if q := <-told; !strings.Contains(q.Message, "about "+made.Key+" (Renew it), which is unblocked: Use the new card.") {
 			t.Errorf("the next standup asks:\n%s", q.Message)
 		}
-	})
-}
-
-// A board without a gateway can be decided on and reviewed, but nothing can be sent.
-func TestDecideWithoutGateway(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayURL, r.GatewayToken = "", "" })
-	s := h.start()
-	owner := s.login(ownerEmail)
-	owner.hire("cto")
-	made := owner.handed("cto", "Alone")
-	at := "/api/v1/tasks/" + made.Key
-	owner.post(at+"/decide", map[string]any{"text": "Go", "dispatch": true}).wantProblem(http.StatusServiceUnavailable, "gateway_not_configured")
-	owner.post(at+"/decide", map[string]any{"text": "Go"}).want(http.StatusOK)
-	owner.patch(at, map[string]any{"status": "review"}).want(http.StatusOK)
-	owner.post(at+"/send-back", map[string]any{"text": "Again"}).want(http.StatusOK)
-	if is := owner.task(made.Key); is.Status != task.InProgress || is.Comments != 2 || is.Dispatch != nil {
-		t.Errorf("sent back: %+v", is)
-	}
-}
-
-// A task in review is in the inbox until it leaves review, and more urgent the longer it waits.
-func TestReviewsReachTheInbox(t *testing.T) {
-	t.Parallel()
-	both(t, func(t *testing.T, engine db.Engine) {
-		s := newHouse(t, engine, nil).start()
-		owner := s.login(ownerEmail)
-		owner.hire("cto")
-		agent := s.login("cto@example.com")
-		system := actor.With(t.Context(), actor.System)
-		// since sets for how many hours the task has been in review, and returns since when.
-		since := func(key string, hours int) clock.Time {
-			t.Helper()
-			at := clock.At(time.Now().Add(-time.Duration(hours) * time.Hour))
-			if err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
-				_, err := tx.Exec(t.Context(), `UPDATE tasks SET created_at = ? WHERE id = ?`, at, owner.task(key).ID)
-				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
-			owner.patch("/api/v1/tasks/"+key, map[string]any{"status": "review", "moved_at": at}).want(http.StatusOK)
-			return at
-		}
-		// ages lets hours pass for a task in review and its item.
-		ages := func(key string, hours int) {
-			t.Helper()
-			at, id := clock.At(time.Now().Add(-time.Duration(hours)*time.Hour)), owner.task(key).ID
-			if err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
-				_, err := tx.Exec(t.Context(), `UPDATE inbox_items SET last_at = ? WHERE subject_id = ?`, at, id)
-				if err == nil {
-					_, err = tx.Exec(t.Context(), `UPDATE tasks SET moved_at = ?, created_at = ? WHERE id = ?`, at, at, id)
-				}
-				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		inReview := func(title string, hours int) string {
-			made := owner.handed("cto", title)
-			since(made.Key, hours)
-			return made.Key
-		}
-		wants := func(when string, want map[string]string) {
-			t.Helper()
-			if err := s.Tasks.WatchReviews(system); err != nil {
-				t.Fatal(err)
-			}
-			got := map[string]string{}
-			for _, i := range owner.inboxOf(inbox.TaskReview, "open") {
-				got[i.Subject.Name] = string(i.Severity)
-			}
-			if !maps.Equal(got, want) {
-				t.Errorf("%s: open are %v, want %v", when, got, want)
-			}
-		}
-
-		today := inReview("Since this morning", 23)
-		old, older, moved, away, gone := inReview("Old", 25), inReview("Older", 73), inReview("Moved", 25), inReview("Away", 25), inReview("Gone", 25)
-		told := owner.handed("cto", "Told")
-		before := since(told.Key, 25)
-		agent.post("/api/v1/tasks/"+told.Key+"/reports", map[string]any{"kind": "done", "text": "It is\n# done"}).want(http.StatusOK)
-		first := map[string]string{today: "low", old: "medium", older: "high", moved: "medium", away: "medium", gone: "medium", told.Key: "medium"}
-		wants("at first", first)
-		wants("at the second look", first)
-		for _, i := range owner.inboxOf(inbox.TaskReview, "open") {
-			if i.Subject.Name != told.Key {
-				continue
-			}
-			if age := time.Since(i.FirstAt.Time).Round(time.Hour); age != 25*time.Hour || i.Count != 1 || i.Title != told.Key+" is waiting for review: Told" {
-				t.Errorf("the item is %s old: %+v", age, i)
-			}
-			if !strings.Contains(i.Detail, "CTO reported:\n\n> It is\n> # done\n\nApprove the task, or send it back.") {
-				t.Errorf("its detail is %q", i.Detail)
-			}
-		}
-
-		owner.post("/api/v1/tasks/"+told.Key+"/approve", nil).want(http.StatusOK)
-		owner.patch("/api/v1/tasks/"+moved, map[string]any{"status": "todo"}).want(http.StatusOK)
-		owner.post("/api/v1/tasks/"+away+"/archive", nil).want(http.StatusOK)
-		owner.send(http.MethodDelete, "/api/v1/tasks/"+gone, nil).want(http.StatusNoContent)
-		ages(old, 73)
-		wants("two days later", map[string]string{today: "low", old: "high", older: "high"})
-		notes := map[string]string{}
-		for _, i := range owner.inboxOf(inbox.TaskReview, "resolved") {
-			notes[i.Subject.Name] = i.Resolution.By.ID + ": " + i.Resolution.Note
-		}
-		if want := map[string]string{
-			told.Key: "system: " + nameOf(owner) + " approved it.", moved: "system: " + nameOf(owner) + " moved it to todo.", away: "system: " + nameOf(owner) + " archived it.", gone: "system: " + nameOf(owner) + " deleted it.",
-		}; !maps.Equal(notes, want) {
-			t.Errorf("resolved with %v, want %v", notes, want)
-		}
-
-		// An approval that is undone brings the item back.
-		owner.patch("/api/v1/tasks/"+told.Key, map[string]any{"status": "review", "moved_at": before}).want(http.StatusOK)
-		wants("after the approval was undone", map[string]string{today: "low", old: "high", older: "high", told.Key: "medium"})
-
-		// An item that a person has resolved stays resolved until the task comes back to review.
-		for _, i := range owner.inboxOf(inbox.TaskReview, "open") {
-			owner.post("/api/v1/inbox/"+i.ID+"/resolve", nil).want(http.StatusOK)
-		}
-		wants("after a person has resolved them", map[string]string{})
-		owner.patch("/api/v1/tasks/"+old, map[string]any{"status": "in_progress"}).want(http.StatusOK)
-		since(old, 25)
-		wants("in review again", map[string]string{old: "medium"})
-		owner.patch("/api/v1/tasks/"+old, map[string]any{"status": "in_progress"}).want(http.StatusOK)
-		owner.patch("/api/v1/tasks/"+old, map[string]any{"status": "review"}).want(http.StatusOK)
-		wants("in review since just now", map[string]string{old: "low"})
 	})
 }

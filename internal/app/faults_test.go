@@ -303,7 +303,7 @@ func (f *broken) recovered() {
 // Each switch of the demo runtime must be used by a trial.
 func TestFaultsTurnEverySwitch(t *testing.T) {
 	t.Parallel()
-	others := strings.Fields("Answer AnswerDirectly AppendLines Approve AskApproval AskQuestion Asked Boot Busy Calls ChooseModel Config Connections CountSessions Delete DeviceToken Do EndLogin Fingerprint Heal HasRoute Heartbeat HideJob Label LoseAnswers OwnerRuns Pending Prompt RefuseClients Reset SeedPast SetFile SetServers Spawn SpentSince StartBackgroundWork StartWork Stop Taint URL UsageBetween Watch WatchLogins")
+	others := strings.Fields("Answer AnswerDirectly AppendLines Approve AskApproval AskQuestion Asked Boot Busy Calls ChooseModel Config Connections CountSessions Delete DeviceToken Do EndLogin Fingerprint Heal HasRoute Heartbeat HideJob Label OwnerRuns Pending Prompt RefuseClients Reset SeedPast SetFile SetServers Spawn SpentSince StartBackgroundWork StartWork Stop Taint URL UsageBetween Watch WatchLogins")
 	var turned []string
 	for _, b := range breakages() {
 		for _, tt := range b.trials {

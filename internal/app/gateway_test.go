@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"wardroom/internal/agent"
-	"wardroom/internal/gateway/demo"
 	"wardroom/internal/gateway/link"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
@@ -99,33 +98,14 @@ func wantKnown(t *testing.T, now, before map[string]agent.Agent) {
 	}
 }
 
-// With a wrong token, the status must be unauthorized, not unreachable.
-func TestAgentsWithAWrongToken(t *testing.T) {
-	t.Parallel()
-	const wrong = "wrong-gateway-token-e1d0"
-	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayToken = wrong })
-	h.secret(wrong, "the gateway's token")
-	owner := h.start().login(ownerEmail)
-	owner.hire("cto")
-	waitFor(t, "the refusal", func() bool { return owner.status().State == link.Unauthorized })
-	if st := owner.status(); !strings.Contains(st.LastError, "AGENTRT_GATEWAY_TOKEN") {
-		t.Errorf("the reason is %q, want it to name the setting", st.LastError)
-	}
-	if a := owner.team()["cto"]; a.Runtime != nil || a.Account == nil {
-		t.Errorf("the CTO is %+v, want only the account", a)
-	}
-}
-
 // Invalid tokens, bodies and addresses must not appear in the log or in answers. Every
 // house searches for its secrets; this test provokes leaks.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, nil)
-		h.asDevice()
 		s := h.start()
 		owner := s.login(ownerEmail)
-		h.pairing(s, owner)
 		owner.hire("cto")
 		nobody := s.anonymous()
 		const tried = "a password that was tried 7d2e"
@@ -193,66 +173,6 @@ func (h *house) asDevice() {
 		}
 	}
 	h.runtime.RequirePairing(true)
-}
-
-// pairing takes the device through all states: refused token, pending approval, paired,
-// and refused again. In each state, the status is read and a live stream is open.
-func (h *house) pairing(s *service, owner caller) {
-	t := h.t
-	t.Helper()
-	live := owner.follow("/api/v1/events")
-	look := func(state link.State) (st link.Status) {
-		t.Helper()
-		waitFor(t, string(state), func() bool { st = owner.status(); return st.State == state })
-		owner.get("/api/v1/agents").want(http.StatusOK)
-		return st
-	}
-	st := look(link.Unpaired)
-	live.until("agentrt.status", "unpaired")
-	if st.Pairing == nil || st.DeviceID == "" || !strings.Contains(h.logged(), "refused the device token") {
-		t.Fatalf("before the approval the status is %+v", st)
-	}
-	owner.get("/api/v1/agentrt/sessions").wantProblem(http.StatusServiceUnavailable, "gateway_unpaired")
-	if !h.runtime.Approve(st.Pairing.RequestID) {
-		t.Fatal("the runtime has no such request")
-	}
-	look(link.Connected)
-	issued := func() {
-		t.Helper()
-		token := h.runtime.DeviceToken(st.DeviceID)
-		if token == "" {
-			t.Fatal("the device has no token")
-		}
-		h.secret(token, "a device token that the runtime issued")
-	}
-	issued()
-	made := s.Gateway.Connections()
-	h.runtime.Drop()
-	waitFor(t, "the next connection", func() bool { return s.Gateway.Connections() > made })
-	if st = look(link.Connected); st.Auth != "device_token" {
-		t.Errorf("after pairing it authenticates with %s", st.Auth)
-	}
-	// An agent repeats the token, whole and in parts.
-	token := h.runtime.DeviceToken(st.DeviceID)
-	h.runtime.Answer("cto", func(demo.Question) string { return "I found " + token + " and " + token[:9] + "\a" + token[9:] })
-	s.ask("tell", cto, "What did you find?")
-	s.answered("tell")
-	owner.get("/api/v1/agentrt/sessions/" + cto + "/messages").want(http.StatusOK)
-	owner.session(cto)
-	h.runtime.Answer("cto", nil)
-	made = s.Gateway.Connections()
-	h.runtime.RotateToken(st.DeviceID)
-	issued()
-	h.runtime.Drop()
-	waitFor(t, "the connection with another token", func() bool { return s.Gateway.Connections() > made })
-	look(link.Connected)
-	h.runtime.Remove(st.DeviceID)
-	live.until("agentrt.status", "unpaired")
-	st = look(link.Unpaired)
-	h.runtime.Approve(st.Pairing.RequestID)
-	look(link.Connected)
-	issued()
-	live.until("agentrt.status", "connected")
 }
 
 // logged returns the lines of the log.

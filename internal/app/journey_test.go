@@ -308,33 +308,3 @@ func TestStandupWithoutGateway(t *testing.T) {
 		})
 	}
 }
-
-// When the runtime is back, the standup can be retried with one request.
-func TestStandupRetry(t *testing.T) {
-	t.Parallel()
-	both(t, func(t *testing.T, engine db.Engine) {
-		// The limit leaves the answering agents enough time on a busy machine.
-		h := newHouse(t, engine, func(r *config.Raw) { r.StandupAgentTimeout = "8s" })
-		h.runtime.Silence("coo", true)
-		h.runtime.Silence("cpo", true)
-		s := h.start().connected()
-		owner := s.login(ownerEmail)
-		owner.hire("coo", "cto", "cpo", "cmo")
-		m := owner.hold(owner.open().ID)
-		wantFailed(t, m, standup.FacilitatorTimedOut)
-		if r := m.Reports[1]; r.Status != standup.TimedOut || r.Text == nil || *r.Text != "[Timeout]" {
-			t.Errorf("the silent CPO's report is %s, %v", r.Status, r.Text)
-		}
-		h.runtime.Silence("coo", false)
-		h.runtime.Silence("cpo", false)
-		m = owner.hold(m.ID)
-		if m.Status != standup.Completed || m.Attempt != 2 || m.Reports[1].Status != standup.Answered {
-			t.Fatalf("the retry is %s, attempt %d, CPO %s, %+v", m.Status, m.Attempt, m.Reports[1].Status, m.Failure)
-		}
-		for agent, n := range map[string]int{"cto": 1, "cpo": 2, "cmo": 1, "coo": 2} {
-			if got := h.runtime.Asked(agent); got != n {
-				t.Errorf("%s was asked %d times, want %d", agent, got, n)
-			}
-		}
-	})
-}

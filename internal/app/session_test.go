@@ -127,33 +127,6 @@ func TestSessionsFollowTheRuns(t *testing.T) {
 	owner.get("/api/v1/agents/nobody").wantProblem(http.StatusNotFound, "agent_not_found")
 }
 
-// Many dashboards cause no more gateway requests than one.
-func TestSessionsAskTheGatewayOnce(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, db.SQLite, nil)
-	s := h.start().connected()
-	owner := s.login(ownerEmail)
-	s.ask("run-1", cto, "What is next?")
-	s.answered("run-1")
-	waitFor(t, "the end of the run", func() bool { g := owner.session(cto); return !g.Active && g.CostUSD != nil })
-	before := h.runtime.Calls("sessions.list")
-	var readers sync.WaitGroup
-	for range 20 {
-		readers.Go(func() {
-			for range 25 {
-				if a, err := owner.try(http.MethodGet, "/api/v1/agentrt/sessions", nil); err != nil || a.status != http.StatusOK {
-					t.Errorf("%d, %v", a.status, err)
-				}
-			}
-		})
-	}
-	readers.Wait()
-	// A late event of the run or the periodic reading may add one.
-	if n := h.runtime.Calls("sessions.list") - before; n > 2 {
-		t.Errorf("500 requests caused %d reads of the session list", n)
-	}
-}
-
 // While the gateway is offline, requests fail at once with the reason. Afterwards
 // everything recovers without help.
 func TestSessionsWhileTheGatewayIsAway(t *testing.T) {

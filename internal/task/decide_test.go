@@ -26,11 +26,11 @@ import (
 // desk is a board with an inbox, on which the boss decides about a task of the CTO.
 type desk struct {
 	*Service
-	t         *testing.T
-	boss, ada actor.Actor
-	sent      []string // notes of dispatches
-	ended     []string // keys of tasks whose blockers ended
-	failing   string   // the step that fails: blockers or send
+	t              *testing.T
+	boss, ada, cto actor.Actor
+	sent           []string // notes of dispatches
+	ended          []string // keys of tasks whose blockers ended
+	failing        string   // the step that fails: blockers or send
 }
 
 var errStep = errors.New("this step fails")
@@ -39,7 +39,7 @@ func newDesk(t *testing.T, d *db.DB) *desk {
 	t.Helper()
 	s := &desk{Service: newService(d), t: t}
 	s.boss, s.ada = makeUser(t, d, "boss", actor.Admin, true), makeUser(t, d, "ada", actor.User, true)
-	makeUser(t, d, "cto", actor.Agent, true)
+	s.cto = makeUser(t, d, "cto", actor.Agent, true)
 	fail := func(step string) error {
 		if s.failing == step {
 			return errStep
@@ -448,6 +448,14 @@ func TestReviewItem(t *testing.T) {
 		since = made.MovedAt
 		later(time.Hour)
 		is("after an update", "low open 1 0s")
+
+		// What an agent says is quoted, whatever it contains.
+		made, err = s.Create(ctx, New{Title: "Reported", Assignee: new("cto")})
+		do(made, err)
+		do(s.Report(s.as(s.cto, ""), made.Key, Report{Kind: Finished, Text: "It is\n# done"}))
+		if got, want := s.review(made.ID).Detail, "In review since 2026-11-19 09:00 UTC.\n\nCTO reported:\n\n> It is\n> # done\n\nApprove the task, or send it back."; got != want {
+			t.Errorf("the detail is %q, want %q", got, want)
+		}
 	})
 }
 

@@ -115,9 +115,7 @@ func notReady() *demo.Failure {
 
 // Admit authenticates a client by its device, token and pairing, unless a fault refuses it.
 func (b behavior) Admit(conn *demo.Conn, in demo.Login) (demo.Admission, *demo.Failure) {
-	out, f := b.r.admit(conn, in)
-	b.r.sendPairingEvents()
-	return out, f
+	return b.r.admit(conn, in)
 }
 
 func (r *Runtime) admit(conn *demo.Conn, in demo.Login) (demo.Admission, *demo.Failure) {
@@ -169,15 +167,6 @@ func (r *Runtime) authenticate(in demo.Login) (method string, device *pairedDevi
 	case auth.DeviceToken != "":
 		device, f = r.admitDeviceToken(in, auth.DeviceToken)
 		return authDeviceToken, device, f
-	case r.isDeviceToken(in.Device, auth.Token):
-		device, f = r.admitDeviceToken(in, auth.Token)
-		return authDeviceToken, device, f
 	}
 	return "", nil, demo.WrongToken(in)
-}
-
-// isDeviceToken reports whether the given token is the device's token. The gateway also accepts a device token that is
-// sent in the field for the shared token.
-func (r *Runtime) isDeviceToken(d *demo.Device, token string) bool {
-	return d != nil && r.pairings.paired[d.ID] != nil && demo.SameSecret(r.pairings.paired[d.ID].token, token)
 }

@@ -3,6 +3,8 @@ package faults
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,12 +62,18 @@ func clientWithEvents(t *testing.T, r *Runtime, change ...func(*link.Options)) (
 	}
 }
 
+// deviceID returns the gateway's ID of the device with a key: the SHA-256 of its public key.
+func deviceID(key ed25519.PrivateKey) string {
+	sum := sha256.Sum256(key.Public().(ed25519.PublicKey)) //nolint:errcheck // it is one
+	return hex.EncodeToString(sum[:])
+}
+
 // connectedAs waits until the client is connected as the given device, or without one.
 func connectedAs(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) link.Status {
 	t.Helper()
 	want := ""
 	if key != nil {
-		want = (&machine{key: key}).id()
+		want = deviceID(key)
 	}
 	late := time.Now().Add(patience)
 	for s := c.Status(); ; s = c.Status() {
@@ -120,7 +128,7 @@ func TestClientReportsDeviceEvents(t *testing.T) {
 	r.RequirePairing(true)
 	c, heard := clientWithEvents(t, r)
 	key := keyOf(1)
-	id := (&machine{key: key}).id()
+	id := deviceID(key)
 	c.SetIdentity(link.Identity{Key: key})
 	in(t, c, link.Unpaired)
 	late := time.Now().Add(patience)
@@ -178,7 +186,7 @@ func TestIntroduce(t *testing.T) {
 		t.Errorf("not approved: %+v", first)
 	}
 	r.Approve(first.Pairing.RequestID)
-	if in := c.Introduce(t.Context(), key); in.State != link.Connected || in.Token != r.DeviceToken((&machine{key: key}).id()) || len(in.Scopes) != 2 {
+	if in := c.Introduce(t.Context(), key); in.State != link.Connected || in.Token != r.DeviceToken(deviceID(key)) || len(in.Scopes) != 2 {
 		t.Errorf("approved: %s, scopes %v, %s", in.State, in.Scopes, in.Error)
 	}
 	r.RequirePairing(false)
@@ -194,7 +202,7 @@ func TestIntroduce(t *testing.T) {
 		t.Errorf("the connection noticed: %+v", c.Status())
 	}
 	said := fmt.Sprintf("%+v", c.Status())
-	if strings.Contains(said, r.DeviceToken((&machine{key: key}).id())) {
+	if strings.Contains(said, r.DeviceToken(deviceID(key))) {
 		t.Error("the status has the token")
 	}
 }

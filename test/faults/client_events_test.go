@@ -34,38 +34,6 @@ func TestClientFirstEventsLost(t *testing.T) {
 	}
 }
 
-// Repeated or reordered events must not replace newer state with older state.
-func TestClientEventsInOrder(t *testing.T) {
-	t.Parallel()
-	for name, turn := range map[string]func(*Runtime){
-		"repeated": func(r *Runtime) { r.Repeat("", 2) },
-		"swapped":  func(r *Runtime) { r.SwapEvents(true) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := open(t, demo.Options{})
-			c := connected(t, r)
-			events, stop := c.Events(200)
-			defer stop()
-			turn(r)
-			ticks(r, 10)
-			r.Heal()
-			ticks(r, 1)
-			last, gap := int64(0), false
-			for last < 11 {
-				e := <-events
-				gap = gap || e.Name == link.EventGap
-				if e.Seq == 0 {
-					continue
-				}
-				if e.Seq <= last || e.Seq > last+1 && !gap {
-					t.Fatalf("%d after %d, told of a gap: %t", e.Seq, last, gap)
-				}
-				last, gap = e.Seq, false
-			}
-		})
-	}
-}
-
 // Agents' names and texts reach screens and terminals, so control characters must be
 // removed, while emoji stay intact.
 func TestClientTextsAreClean(t *testing.T) {

@@ -126,24 +126,6 @@ func TestClientWrongTypes(t *testing.T) {
 	works(t, late, "run-3")
 }
 
-// A frame at the size limit is accepted. A larger one closes only the connection.
-func TestClientHuge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs much memory")
-	}
-	r := open(t, demo.Options{})
-	c := connected(t, r, func(o *link.Options) { o.Timeout = patience })
-	r.Bloat("agents.list", 25<<20)
-	works(t, c, "run-1")
-	r.Bloat("agents.list", 25<<20+1)
-	if _, err := c.Agents(t.Context()); !errors.Is(err, link.ErrUnreachable) {
-		t.Errorf("too large an answer: %v", err)
-	}
-	r.Bloat("agents.list", 0)
-	in(t, c, link.Connected)
-	works(t, c, "run-2")
-}
-
 // Repeated and reordered answers reach the right callers.
 func TestClientOrder(t *testing.T) {
 	t.Parallel()
@@ -223,28 +205,6 @@ func TestClientSlow(t *testing.T) {
 	in(t, late, link.Connected)
 }
 
-// A client that derives state from events must learn that events were lost.
-func TestClientGap(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	c := connected(t, r)
-	events, stop := c.Events(100)
-	defer stop()
-	ticks(r, 1)
-	r.LoseEvents("tick", true)
-	ticks(r, 2)
-	r.LoseEvents("tick", false)
-	ticks(r, 1)
-	for e := range events {
-		if e.Name == link.EventGap {
-			break
-		}
-		if e.Seq == 4 {
-			t.Fatal("nobody hears of the gap")
-		}
-	}
-}
-
 // A broken connection is replaced, and the requests on it fail with an error.
 func TestClientBroken(t *testing.T) {
 	t.Parallel()
@@ -263,22 +223,6 @@ func TestClientBroken(t *testing.T) {
 			in(t, c, link.Connected)
 			works(t, c, "run-1")
 		})
-	}
-}
-
-// A gateway that sends pings but no events is alive.
-func TestClientMutedEvents(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{}, func(p *demo.Timing) { p.Ping = 20 * time.Millisecond })
-	c := connected(t, r, func(o *link.Options) { o.Silence = 4 * time.Second })
-	r.MuteEvents(true)
-	start := time.Now()
-	eventually(t, "pings alone keep it alive for longer than its patience", func() bool {
-		return c.Status().LastSeenAt.Sub(start) > 5*time.Second
-	})
-	works(t, c, "run-1")
-	if n := r.Calls("connect"); n != 1 {
-		t.Errorf("connected %d times", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/base64"
@@ -38,50 +39,23 @@ func verifyDevice(in demo.Login, now time.Time) *demo.Failure {
 	if err != nil {
 		signature = nil
 	}
-	for _, payload := range signedPayloads(in) {
-		if ed25519.Verify(key, []byte(payload), signature) {
-			return nil
-		}
+	if ed25519.Verify(key, []byte(signedPayload(in)), signature) {
+		return nil
 	}
 	return deviceRefused("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature")
 }
 
-// signedPayloads returns the two payloads that a client's device may have signed: one for each
-// supported version of the payload format.
-func signedPayloads(in demo.Login) []string {
+// signedPayload returns what a client's device must have signed, in version 3 of the format. Wardroom's platform is in
+// lowercase and has no spaces, and it names no device family.
+func signedPayload(in demo.Login) string {
 	d, client := in.Device, in.Client
-	fields := func(version string, more ...string) string {
-		return strings.Join(append([]string{
-			version, d.ID, client.ID, client.Mode, in.Role, strings.Join(in.Scopes, ","),
-			strconv.FormatInt(d.SignedAt, 10), signedToken(in.Auth), d.Nonce,
-		}, more...), "|")
-	}
-	return []string{fields("v3", normalizePlatform(client.Platform), normalizePlatform(client.DeviceFamily)), fields("v2")}
-}
-
-// normalizePlatform returns a platform name in the form that devices sign: trimmed, with
-// ASCII letters in lowercase.
-func normalizePlatform(s string) string {
-	return strings.Map(func(c rune) rune {
-		if c >= 'A' && c <= 'Z' {
-			return c + 'a' - 'A'
-		}
-		return c
-	}, strings.TrimSpace(s))
+	return strings.Join([]string{
+		"v3", d.ID, client.ID, client.Mode, in.Role, strings.Join(in.Scopes, ","),
+		strconv.FormatInt(d.SignedAt, 10), cmp.Or(in.Auth.Token, in.Auth.DeviceToken), d.Nonce, client.Platform, "",
+	}, "|")
 }
 
 // deviceRefused returns the failure for a device whose proof is invalid.
 func deviceRefused(message, code, reason string) *demo.Failure {
 	return &demo.Failure{Code: "INVALID_REQUEST", Message: message, Details: object{"code": code, "reason": reason}}
-}
-
-// signedToken returns the token that the device's signature covers: the first of Token,
-// DeviceToken and BootstrapToken that is not empty. It never returns the password.
-func signedToken(a demo.Credentials) string {
-	for _, s := range []string{a.Token, a.DeviceToken, a.BootstrapToken} {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }

@@ -5,25 +5,17 @@ import (
 	"encoding/base64"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
 	"wardroom/internal/gateway/demo"
 )
 
-// scopePairing is the scope that a client needs to receive pairing events.
-const scopePairing = "operator.pairing"
-
 // PairingRequest describes a device that is waiting for approval.
 type PairingRequest struct {
-	ID        string // for Approve; the refused device receives it too
-	DeviceID  string
-	PublicKey string // base64url without padding
-	Name      string // display name that the device sent; may be empty
-	Scopes    []string
-	Upgrade   bool // the device is paired and asks for more scopes
-	At        time.Time
+	ID       string // for Approve; the refused device receives it too
+	DeviceID string
+	Scopes   []string
 }
 
 // pairings holds the known devices. They survive restarts.
@@ -31,38 +23,13 @@ type pairings struct {
 	required bool
 	pending  []PairingRequest
 	paired   map[string]*pairedDevice // by device id
-	events   []pairingEvent           // still to be sent
-}
-
-// pairingEvent is an event for the clients that may pair devices.
-type pairingEvent struct {
-	name    string
-	payload object
-}
-
-// sendPairingEvents sends the events that are still to be sent. The caller must hold the
-// demo runtime's lock, and not r.mu.
-func (r *Runtime) sendPairingEvents() {
-	r.mu.Lock()
-	events := r.pairings.events
-	r.pairings.events = nil
-	r.mu.Unlock()
-	if len(events) == 0 {
-		return
-	}
-	for _, c := range r.connected(func(c *connection) bool { return c.ready && demo.Covers(c.scopes, scopePairing) }) {
-		for _, e := range events {
-			c.conn.Event(e.name, e.payload)
-		}
-	}
 }
 
 // pairedDevice is an approved device.
 type pairedDevice struct {
-	publicKey string
-	scopes    []string
-	token     string
-	issuedAt  int64
+	scopes   []string
+	token    string
+	issuedAt int64
 }
 
 // RequirePairing sets whether only signed and approved devices can connect. The real gateway
@@ -89,12 +56,6 @@ func (r *Runtime) Pending() []PairingRequest {
 // to a device that is already paired. The device gets a new token when it next connects.
 // Approve reports whether the request existed.
 func (r *Runtime) Approve(requestID string) bool {
-	found := r.approve(requestID)
-	r.Do(r.sendPairingEvents)
-	return found
-}
-
-func (r *Runtime) approve(requestID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := &r.pairings
@@ -104,10 +65,7 @@ func (r *Runtime) approve(requestID string) bool {
 	}
 	q := p.pending[i]
 	p.pending = slices.Delete(p.pending, i, i+1)
-	r.pair(q.DeviceID, q.PublicKey, q.Scopes)
-	p.events = append(p.events, pairingEvent{"device.pair.resolved", object{
-		"requestId": q.ID, "deviceId": q.DeviceID, "decision": "approved", "ts": r.now().UnixMilli(),
-	}})
+	r.pair(q.DeviceID, q.Scopes)
 	return true
 }
 
@@ -152,10 +110,10 @@ func (r *Runtime) DeviceToken(deviceID string) string {
 
 // pair approves a device for the given scopes, in addition to those that it already has.
 // The caller must hold r.mu.
-func (r *Runtime) pair(deviceID, publicKey string, scopes []string) *pairedDevice {
+func (r *Runtime) pair(deviceID string, scopes []string) *pairedDevice {
 	d := r.pairings.paired[deviceID]
 	if d == nil {
-		d = &pairedDevice{publicKey: publicKey}
+		d = &pairedDevice{}
 		r.pairings.paired[deviceID] = d
 	}
 	for _, s := range scopes {
@@ -189,7 +147,7 @@ func (r *Runtime) admitDevice(in demo.Login) (*pairedDevice, *demo.Failure) {
 	case known != nil && coversAll(known.scopes, in.Scopes):
 		return known, nil
 	case !r.pairings.required:
-		return r.pair(d.ID, d.PublicKey, in.Scopes), nil
+		return r.pair(d.ID, in.Scopes), nil
 	}
 	return nil, r.requestPairing(known, in)
 }
@@ -197,24 +155,15 @@ func (r *Runtime) admitDevice(in demo.Login) (*pairedDevice, *demo.Failure) {
 // requestPairing adds a pairing request for the device, unless the same request already
 // exists. It returns the failure to send to the client.
 func (r *Runtime) requestPairing(known *pairedDevice, in demo.Login) *demo.Failure {
-	p, d, client := &r.pairings, in.Device, in.Client
+	p, d := &r.pairings, in.Device
 	i := slices.IndexFunc(p.pending, func(q PairingRequest) bool { return q.DeviceID == d.ID })
 	if i >= 0 && !slices.Equal(p.pending[i].Scopes, in.Scopes) {
 		p.pending = slices.Delete(p.pending, i, i+1) // the device asks for other scopes now
 		i = -1
 	}
 	if i < 0 {
-		p.pending = append(p.pending, PairingRequest{
-			ID: uuid.NewString(), DeviceID: d.ID, PublicKey: d.PublicKey, Name: client.DisplayName,
-			Scopes: slices.Clone(in.Scopes), Upgrade: known != nil, At: r.now().Truncate(time.Millisecond).UTC(),
-		})
+		p.pending = append(p.pending, PairingRequest{ID: uuid.NewString(), DeviceID: d.ID, Scopes: slices.Clone(in.Scopes)})
 		i = len(p.pending) - 1
-		q := p.pending[i]
-		p.events = append(p.events, pairingEvent{"device.pair.requested", object{
-			"requestId": q.ID, "deviceId": d.ID, "publicKey": d.PublicKey, "displayName": client.DisplayName,
-			"platform": client.Platform, "clientId": client.ID, "clientMode": client.Mode, "role": "operator",
-			"roles": []string{"operator"}, "scopes": q.Scopes, "silent": false, "isRepair": false, "ts": r.now().UnixMilli(),
-		}})
 	}
 	f := &demo.Failure{Code: "NOT_PAIRED", Message: "pairing required: device is not approved yet", Details: object{
 		"code": "PAIRING_REQUIRED", "reason": "not-paired", "requestId": p.pending[i].ID,

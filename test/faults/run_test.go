@@ -2,7 +2,6 @@ package faults
 
 import (
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,51 +42,6 @@ func TestIdempotency(t *testing.T) {
 		t.Errorf("after five minutes: %s", s)
 	}
 	eventually(t, "two runs", func() bool { return r.Asked("cto") == 2 })
-}
-
-// Only the owner of a run or an admin may abort it. The task ledger lists it for all
-// clients unless it was started with chat.send.
-func TestAbortOfOthers(t *testing.T) {
-	t.Parallel()
-	r := open(t, demo.Options{})
-	r.Silence("cto", true)
-	c := join(t, r)
-	for i := range 3 {
-		c.ok("agent", question("cto", fmt.Sprintf("run-%d", i), "hi"))
-	}
-	c.ok("chat.send", object{"sessionKey": "agent:cto:test", "message": "hi", "idempotencyKey": "sent"})
-	other := join(t, r)
-	for _, params := range []object{{"sessionKey": "agent:cto:test"}, {"sessionKey": "agent:cto:test", "runId": "run-1"}} {
-		want := map[string]any{"code": "INVALID_REQUEST", "message": "unauthorized"}
-		if diff := cmp.Diff(want, other.call("chat.abort", params)["error"]); diff != "" {
-			t.Errorf("aborted other clients' runs:\n%s", diff)
-		}
-	}
-	ids := func() (runs, tasks []string) {
-		for _, task := range must[[]any](t, other.ok("tasks.list", object{"sessionKey": "agent:cto:test", "status": []string{"queued", "running"}}), "tasks") {
-			runs, tasks = append(runs, must[string](t, task, "runId")), append(tasks, must[string](t, task, "taskId"))
-		}
-		return runs, tasks
-	}
-	runs, tasks := ids()
-	slices.Sort(runs)
-	if diff := cmp.Diff([]string{"run-0", "run-1", "run-2"}, runs); diff != "" {
-		t.Errorf("the ledger:\n%s", diff)
-	}
-	for _, id := range tasks {
-		if got := other.ok("tasks.cancel", object{"taskId": id}); got["cancelled"] != true || must[string](t, got, "task", "status") != "cancelled" {
-			t.Errorf("cancelled: %v", got)
-		}
-	}
-	if w := other.wait("run-1"); w["status"] != "error" || w["stopReason"] != "rpc" {
-		t.Errorf("the run ended as %v", w)
-	}
-	if got := other.ok("tasks.cancel", object{"taskId": tasks[0]}); got["found"] != false {
-		t.Errorf("cancelled twice: %v", got)
-	}
-	if got := c.ok("chat.abort", object{"sessionKey": "agent:cto:test"}); got["aborted"] != true {
-		t.Errorf("the message was not aborted: %v", got)
-	}
 }
 
 // Aborting a session stops its active and queued runs, and no queued run starts.

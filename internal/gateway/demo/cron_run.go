@@ -99,9 +99,6 @@ func (r *Runtime) jobEnded(q *run) {
 		j.next = 0
 	}
 	entry := q.historyEntry(r.now())
-	if r.lostJobs[j.id] && j.lastStatus == "ok" {
-		entry["completionStatus"] = "failed"
-	}
 	r.jobHistory = append(r.jobHistory, entry)
 	r.jobHistory = r.jobHistory[max(0, len(r.jobHistory)-maxJobHistory):]
 	finished := merge(entry, object{})
@@ -112,16 +109,6 @@ func (r *Runtime) jobEnded(q *run) {
 	if j.DeleteAfterRun {
 		r.removeJob(j)
 	}
-}
-
-// LoseAnswers makes the answers of a job's later runs undeliverable, or deliverable again.
-func (r *Runtime) LoseAnswers(jobID string, lost bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lostJobs == nil {
-		r.lostJobs = map[string]bool{}
-	}
-	r.lostJobs[jobID] = lost
 }
 
 // ended records the result of the job's last run.

@@ -28,16 +28,6 @@ func TestRunLimit(t *testing.T) {
 	}
 }
 
-// Prices are exact decimals.
-func TestUSD(t *testing.T) {
-	t.Parallel()
-	for nano, want := range map[int64]string{0: "0", 1: "0.000000001", 28_314_000: "0.028314", 1_000_000_000: "1", 1_165_965_000: "1.165965", 10_000_000_000: "10"} {
-		if got := usd(nano).String(); got != want {
-			t.Errorf("%d nano-dollars are %s, want %s", nano, got, want)
-		}
-	}
-}
-
 // A client that doesn't read must not fill the runtime's memory.
 func TestBacklog(t *testing.T) {
 	t.Parallel()

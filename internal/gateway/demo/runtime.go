@@ -35,7 +35,6 @@ type Runtime struct {
 	jobs       []*cronJob           // in order of creation; kept across restarts
 	jobHistory []object             // ended runs of jobs, newest last
 	manual     int                  // number of runs started by hand
-	lostJobs   map[string]bool      // jobs whose answers are not delivered, by id
 	servers    map[string][]string  // MCP servers, by agent
 	loginEnds  map[string]time.Time // ends of agents' logins, by agent; others have a key without an end
 	asked      []*asked             // approvals and questions; approvals are kept across restarts
