@@ -34,7 +34,7 @@ const fits = (page: Page) =>
 
 // An agent must never run a command on a wrong or lost answer.
 describe('an approval', () => {
-  it('is allowed once with the mouse, while its time runs down', async () => {
+  it('is shown in the inbox, and allowed once in its session with the mouse, while its time runs down', async () => {
     const { context, page, complaints } = await opened(desktop, '/')
     await page.getByRole('region', { name: 'Status summary' }).getByRole('link', { name: '1 approval' }).click()
     await page.waitForURL('**/inbox?kind=approval**')
@@ -46,8 +46,11 @@ describe('an approval', () => {
     const before = await left.textContent()
     await expect.poll(() => left.textContent()).not.toBe(before)
     expect(await axeFaults(page)).toEqual([])
+    await page.goto(`/sessions/agent:cto:dashboard:${places.cto}`)
+    await card.getByText('git push --force-with-lease origin release/2.4', { exact: true }).waitFor()
+    expect(await axeFaults(page)).toEqual([])
     await card.getByRole('button', { name: 'Allow once' }).click()
-    await row(page, 'git push').waitFor({ state: 'detached' })
+    await card.waitFor({ state: 'detached' })
     await said('cto', 'I pushed release/2.4.')
     expect(complaints).toEqual([])
     await context.close()

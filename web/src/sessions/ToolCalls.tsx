@@ -9,7 +9,7 @@ import { State } from '../ui/State'
 import { say, sayFailed } from '../ui/toast'
 import { copyText } from './copy'
 import { argumentsOf, argumentsText, written } from './find'
-import { type Call, isFailed, type Step, tookOf } from './steps'
+import { type Call, cannotAsk, isFailed, type Step, tookOf } from './steps'
 import { FindText } from './useFind'
 
 const w = sessionsWords.step
@@ -104,6 +104,7 @@ function Details({ of: c, place }: { of: Call; place: number }) {
         )}
         <Cut n={c.result_cut} />
       </Part>
+      {cannotAsk(c) && <p className="text-attention">{w.cannotAsk}</p>}
     </div>
   )
 }

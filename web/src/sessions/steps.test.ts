@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { asText, type Step, type Call as StepCall, stepsOf, toldInWords, tookOf, turnsOf } from './steps'
+import { asText, cannotAsk, type Step, type Call as StepCall, stepsOf, toldInWords, tookOf, turnsOf } from './steps'
 import type { Message } from './transcript'
 
 type Block = Message['blocks'][number]
@@ -140,6 +140,18 @@ describe('turns', () => {
     const took = (ended_at: string | null) =>
       stepsOf([message([tool('exec', { ended_at })], { at: at(10) })])[0]?.calls.map(tookOf)
     expect([took(at(12.5)), took(null), took(at(9))]).toEqual([[2500], [null], [null]])
+  })
+})
+
+// A sub-agent's command that nobody could approve must not look like one that failed by itself. The result is OpenClaw's.
+describe('a command that could not ask for approval', () => {
+  it.each([
+    ['Exec approval registration failed: GatewayClientRequestError: missing scope: operator.approvals', true],
+    ['missing scope: operator.admin', false],
+  ])('%s', (error, want) => {
+    const result = JSON.stringify({ status: 'error', tool: 'exec', error }, null, 2)
+    const steps = stepsOf([message([tool('exec', { result }), tool('exec', { result: null })])])
+    expect(steps[0]?.calls.map(cannotAsk)).toEqual([want, false])
   })
 })
 

@@ -192,6 +192,10 @@ export function toldInWords(calls: readonly Call[]): string {
 /** Returns whether a call failed. */
 export const isFailed = (c: Call): boolean => c.is_error || c.status === 'failed'
 
+/** Whether a command needed approval in a run that may not ask for one, as OpenClaw's result of the call says. */
+export const cannotAsk = (c: Call): boolean =>
+  /approval registration failed: .*missing scope: operator\.approvals/.test(c.result ?? '')
+
 /** Returns how long a call took in ms, or null if unknown. */
 export function tookOf(c: Call): number | null {
   const ms = Date.parse(c.ended_at ?? '') - Date.parse(c.at ?? '')

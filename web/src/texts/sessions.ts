@@ -164,6 +164,7 @@ export const sessions = {
     within: (time: string) => `in ${time}`,
     noResult: 'No result saved',
     failed: 'Failed',
+    cannotAsk: 'The command did not run: it needs approval, and this run can’t ask for it. Sub-agents never can.',
     cut: (n: number) => `${many(n, 'character', 'characters')} omitted`,
     blocksCut: (n: number) => `${many(n, 'part', 'parts')} omitted`,
     other: (kind: string) => `${kind || 'Unknown content'}: not shown`,
