@@ -55,7 +55,7 @@ func TestCronMethods(t *testing.T) {
 		delete(p, "description")
 	}))
 	id := must[string](t, made, "payload", "id")
-	shape("cron.list", "cron.list", object{}, "/payload/deliveryPreviews") // keyed by job id
+	shape("cron.list", "cron.list", object{"includeDisabled": true})
 	shape("cron.get", "cron.get", object{"id": must[string](t, c.ok("cron.add", job(nil)), "id")})
 	shape("cron.runs", "cron.runs all", object{"scope": "all", "limit": 5})
 	shape("cron.run", "cron.run", object{"id": id, "mode": "force"})

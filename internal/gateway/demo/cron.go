@@ -34,17 +34,16 @@ type cronJob struct {
 
 // spec holds the fields of a job that clients can set.
 type spec struct {
-	Key            string `json:"declarationKey"`
-	Name           string
-	Description    string
-	AgentID        string
-	Enabled        bool
-	DeleteAfterRun bool
-	Schedule       schedule
-	SessionTarget  string
-	WakeMode       string
-	Payload        payload
-	Delivery       object
+	Key           string `json:"declarationKey"`
+	Name          string
+	Description   string
+	AgentID       string
+	Enabled       bool
+	Schedule      schedule
+	SessionTarget string
+	WakeMode      string
+	Payload       payload
+	Delivery      object
 }
 
 type schedule struct {
@@ -110,11 +109,9 @@ func (r *Runtime) rateLimited(serve func(c call) (any, *Failure)) func(c call) (
 
 func (r *Runtime) handleCronList(c call) (any, *Failure) {
 	in := struct {
-		Limit, Offset           int
-		IncludeDisabled         bool
-		AgentID, Query, Enabled string
-		ScheduleKind, SortBy    string
-		IncludeDeliveryPreviews *bool
+		Limit, Offset   int
+		IncludeDisabled bool
+		AgentID, Query  string
 	}{Limit: 50}
 	if f := cronParams.read("cron.list", "", c.params, &in); f != nil {
 		return nil, f
@@ -124,56 +121,32 @@ func (r *Runtime) handleCronList(c call) (any, *Failure) {
 	); f != nil {
 		return nil, f
 	}
-	enabled := cmp.Or(in.Enabled, "enabled")
-	if in.Enabled == "" && in.IncludeDisabled {
-		enabled = "all"
-	}
 	all := slices.DeleteFunc(slices.Clone(r.jobs), func(j *cronJob) bool {
 		text := strings.ToLower(strings.Join([]string{j.id, j.Name, j.Description, j.AgentID}, " "))
-		return enabled == "enabled" && !j.Enabled || enabled == "disabled" && j.Enabled ||
-			in.AgentID != "" && in.AgentID != j.AgentID ||
-			in.ScheduleKind != "" && in.ScheduleKind != "all" && in.ScheduleKind != j.Schedule.Kind ||
+		return !in.IncludeDisabled && !j.Enabled || in.AgentID != "" && in.AgentID != j.AgentID ||
 			!strings.Contains(text, strings.ToLower(in.Query))
 	})
 	slices.SortFunc(all, func(a, b *cronJob) int {
-		if in.SortBy == "name" {
-			return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.id, b.id))
-		}
-		return cmp.Or(cmp.Compare(nextOrNever(a.next), nextOrNever(b.next)), strings.Compare(a.id, b.id))
+		return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.id, b.id))
 	})
 	page := all[min(in.Offset, len(all)):]
 	page = page[:min(in.Limit, len(page))]
-	rows, previews, revisions := []object{}, object{}, ""
+	rows, revisions := []object{}, ""
 	for _, j := range page {
 		rows = append(rows, merge(j.methodJSON(), object{"effectiveAgentId": j.AgentID}))
-		previews[j.id] = preview()
 	}
 	for _, j := range all {
 		revisions += j.revision()
 	}
 	out := object{
 		"jobs": rows, "snapshotRevision": hashed(revisions), "total": len(all), "offset": in.Offset, "limit": in.Limit,
-		"hasMore": false, "nextOffset": nil, "deliveryPreviews": previews,
+		"hasMore": false, "nextOffset": nil,
 	}
 	if end := in.Offset + len(page); end < len(all) {
 		out["hasMore"], out["nextOffset"] = true, end
 	}
-	if in.IncludeDeliveryPreviews != nil && !*in.IncludeDeliveryPreviews {
-		delete(out, "deliveryPreviews")
-	}
 	return out, nil
 }
-
-// nextOrNever returns the time of the next run, or the largest integer if there is none,
-// so that jobs without a next run sort last.
-func nextOrNever(next int64) int64 {
-	if next == 0 {
-		return math.MaxInt64
-	}
-	return next
-}
-
-func preview() object { return object{"label": "not requested", "detail": "not requested"} }
 
 // jobOf decodes a request and returns the job with the requested id. If there is no such job,
 // it returns a failure whose message begins with the given words.
@@ -216,9 +189,7 @@ func (r *Runtime) handleCronAdd(c call) (any, *Failure) {
 			j := r.jobs[i]
 			was := j.revision()
 			r.redefine(j, in, now)
-			return object{
-				"created": false, "updated": j.revision() != was, "job": j.methodJSON(), "deliveryPreview": preview(),
-			}, nil
+			return object{"created": false, "updated": j.revision() != was, "job": j.methodJSON()}, nil
 		}
 	}
 	j := &cronJob{spec: in, id: uuid.NewString(), createdAt: now, updatedAt: now}
@@ -229,9 +200,9 @@ func (r *Runtime) handleCronAdd(c call) (any, *Failure) {
 	r.jobs = append(r.jobs, j)
 	r.emitJob(j, "added", nil)
 	if in.Key != "" {
-		return object{"created": true, "job": j.methodJSON(), "deliveryPreview": preview()}, nil
+		return object{"created": true, "job": j.methodJSON()}, nil
 	}
-	return merge(j.methodJSON(), object{"deliveryPreview": preview()}), nil
+	return j.methodJSON(), nil
 }
 
 // redefine replaces a job's definition.
@@ -304,7 +275,7 @@ func (r *Runtime) removeJob(j *cronJob) {
 }
 
 func (r *Runtime) handleCronRun(c call) (any, *Failure) {
-	var in struct{ ID, Mode string }
+	var in struct{ ID string }
 	j, f := r.jobOf(c, cronRunParams, &in, &in.ID, noAutomation)
 	if f != nil {
 		return nil, f
@@ -313,8 +284,6 @@ func (r *Runtime) handleCronRun(c call) (any, *Failure) {
 	switch {
 	case j.active != nil:
 		out["ran"], out["reason"] = false, "already-running"
-	case in.Mode == "due" && (j.next == 0 || j.next > r.now()), in.Mode == "if-enabled" && !j.Enabled:
-		out["ran"], out["reason"] = false, "not-due"
 	default:
 		r.manual++
 		id := fmt.Sprintf("manual:%s:%d:%d", j.id, r.now(), r.manual)
@@ -332,8 +301,8 @@ func (r *Runtime) handleCronRun(c call) (any, *Failure) {
 
 func (r *Runtime) handleCronRuns(c call) (any, *Failure) {
 	in := struct {
-		Scope, ID, JobID, AgentID, Status string
-		Limit, Offset                     int
+		Scope, ID, JobID string
+		Limit, Offset    int
 	}{Limit: 50}
 	if f := cronRunsParams.read("cron.runs", "", c.params, &in); f != nil {
 		return nil, f
@@ -348,8 +317,7 @@ func (r *Runtime) handleCronRuns(c call) (any, *Failure) {
 		return nil, invalid("invalid cron.runs params: missing id")
 	}
 	all := slices.DeleteFunc(append([]object{}, r.jobHistory...), func(e object) bool {
-		return in.Scope != "all" && id != "" && e["jobId"] != id ||
-			in.Status != "" && in.Status != "all" && e["status"] != in.Status
+		return in.Scope != "all" && id != "" && e["jobId"] != id
 	})
 	slices.Reverse(all)
 	page := all[min(in.Offset, len(all)):]

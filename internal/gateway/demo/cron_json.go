@@ -48,7 +48,6 @@ func (j *cronJob) definition() object {
 	}
 	put(out, "declarationKey", j.Key, j.Key != "")
 	put(out, "description", j.Description, j.Description != "")
-	put(out, "deleteAfterRun", true, j.DeleteAfterRun)
 	put(out, "delivery", j.Delivery, len(j.Delivery) > 0)
 	put(out, "scheduledToolPolicy", object{"version": 1, "mode": "trusted"}, j.Payload.Kind == "agentTurn")
 	return out

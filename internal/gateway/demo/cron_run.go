@@ -95,9 +95,6 @@ func (r *Runtime) jobEnded(q *run) {
 	}
 	j.active, j.updatedAt = nil, r.now()
 	j.ended(q, j.runningAt, r.now())
-	if j.DeleteAfterRun {
-		j.next = 0
-	}
 	entry := q.historyEntry(r.now())
 	r.jobHistory = append(r.jobHistory, entry)
 	r.jobHistory = r.jobHistory[max(0, len(r.jobHistory)-maxJobHistory):]
@@ -106,9 +103,6 @@ func (r *Runtime) jobEnded(q *run) {
 		delete(finished, k)
 	}
 	r.emitJob(j, "finished", finished)
-	if j.DeleteAfterRun {
-		r.removeJob(j)
-	}
 }
 
 // ended records the result of the job's last run.

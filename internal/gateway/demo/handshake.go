@@ -39,11 +39,6 @@ var (
 	}
 	authParams   = params{optional: words("token password deviceToken bootstrapToken")}
 	deviceParams = params{required: words("id publicKey signature signedAt nonce")}
-
-	clientIDs = words(`webchat-ui openclaw-control-ui openclaw-browser-copilot openclaw-tui webchat cli
-		gateway-client openclaw-macos openclaw-linux openclaw-ios openclaw-watchos openclaw-android
-		node-host openclaw-worker test fingerprint openclaw-probe`)
-	clientModes = words("webchat cli ui backend node worker probe test")
 )
 
 type connectRequest struct {
@@ -97,7 +92,7 @@ func (c *Conn) refuseConnect(id string, f *Failure) {
 }
 
 // check reads and validates a connect request. Like the gateway, it checks the format
-// first, then protocol, role and origin.
+// first, then the protocol.
 func (r *Runtime) check(c *Conn, raw json.RawMessage) (in Login, f *Failure) {
 	var read connectRequest
 	if f = connectParams.read(methodConnect, "", raw, &read); f != nil {
@@ -106,25 +101,12 @@ func (r *Runtime) check(c *Conn, raw json.RawMessage) (in Login, f *Failure) {
 	if f = clientParams.read(methodConnect, "/client", read.Client, &in.Client); f != nil {
 		return in, f
 	}
-	if f = checkClientLists(in.Client); f != nil {
-		return in, f
-	}
 	if v := r.options.Behavior.Protocol(); read.MinProtocol > v || read.MaxProtocol < v {
 		f = invalid("protocol mismatch")
 		f.CloseCode, f.Details = websocket.StatusProtocolError, object{
 			"code": "PROTOCOL_MISMATCH", "clientMinProtocol": read.MinProtocol, "clientMaxProtocol": read.MaxProtocol,
 			"expectedProtocol": v, "minimumProbeProtocol": 3,
 		}
-		return in, f
-	}
-	if read.Role != "" && read.Role != operator {
-		return in, invalid("invalid role")
-	}
-	if c.origin != "" {
-		f = invalid(
-			"origin not allowed (open the Control UI from the gateway host or allow it in gateway.controlUi.allowedOrigins)",
-		)
-		f.Details = object{"code": "CONTROL_UI_ORIGIN_NOT_ALLOWED"}
 		return in, f
 	}
 	c.caps = read.Caps
@@ -139,18 +121,6 @@ func (r *Runtime) check(c *Conn, raw json.RawMessage) (in Login, f *Failure) {
 		f = deviceParams.read(methodConnect, "/device", read.Device, in.Device)
 	}
 	return in, f
-}
-
-// checkClientLists refuses clients whose id or mode is not on the gateway's lists.
-func checkClientLists(client Client) *Failure {
-	const refusal = "invalid connect params: at /client/%s: must be equal to one of the allowed values"
-	if !slices.Contains(clientIDs, client.ID) {
-		return invalid(refusal, "id")
-	}
-	if !slices.Contains(clientModes, client.Mode) {
-		return invalid(refusal, "mode")
-	}
-	return nil
 }
 
 // WrongToken returns the failure for a wrong or missing token.
