@@ -448,14 +448,6 @@ func TestReviewItem(t *testing.T) {
 		since = made.MovedAt
 		later(time.Hour)
 		is("after an update", "low open 1 0s")
-
-		// What an agent says is quoted, whatever it contains.
-		made, err = s.Create(ctx, New{Title: "Reported", Assignee: new("cto")})
-		do(made, err)
-		do(s.Report(s.as(s.cto, ""), made.Key, Report{Kind: Finished, Text: "It is\n# done"}))
-		if got, want := s.review(made.ID).Detail, "In review since 2026-11-19 09:00 UTC.\n\nCTO reported:\n\n> It is\n> # done\n\nApprove the task, or send it back."; got != want {
-			t.Errorf("the detail is %q, want %q", got, want)
-		}
 	})
 }
 

@@ -179,3 +179,21 @@ func TestReportsBy(t *testing.T) {
 		}
 	})
 }
+
+// The inbox item of a reported task quotes the agent, whatever its words contain.
+func TestReportInReviewItem(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newDesk(t, d)
+		made, err := s.Create(s.as(s.boss, ""), New{Title: "Reported", Assignee: new("cto")})
+		if err == nil {
+			_, err = s.Report(s.as(s.cto, ""), made.Key, Report{Kind: Finished, Text: "It is\n# done"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.review(made.ID).Detail; !strings.HasSuffix(got, "\n\nCTO reported:\n\n> It is\n> # done\n\nApprove the task, or send it back.") {
+			t.Errorf("the detail is %q", got)
+		}
+	})
+}

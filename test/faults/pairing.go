@@ -13,9 +13,10 @@ import (
 
 // PairingRequest describes a device that is waiting for approval.
 type PairingRequest struct {
-	ID       string // for Approve; the refused device receives it too
-	DeviceID string
-	Scopes   []string
+	ID        string // for Approve; the refused device receives it too
+	DeviceID  string
+	PublicKey string // base64url without padding
+	Scopes    []string
 }
 
 // pairings holds the known devices. They survive restarts.
@@ -162,7 +163,9 @@ func (r *Runtime) requestPairing(known *pairedDevice, in demo.Login) *demo.Failu
 		i = -1
 	}
 	if i < 0 {
-		p.pending = append(p.pending, PairingRequest{ID: uuid.NewString(), DeviceID: d.ID, Scopes: slices.Clone(in.Scopes)})
+		p.pending = append(p.pending, PairingRequest{
+			ID: uuid.NewString(), DeviceID: d.ID, PublicKey: d.PublicKey, Scopes: slices.Clone(in.Scopes),
+		})
 		i = len(p.pending) - 1
 	}
 	f := &demo.Failure{Code: "NOT_PAIRED", Message: "pairing required: device is not approved yet", Details: object{

@@ -283,7 +283,7 @@ func TestLateHeartbeat(t *testing.T) {
 		q := newQueue(t, d)
 		var begun atomic.Int32
 		release := make(chan struct{})
-		q.Kinds["work"] = job.Kind{Do: func(ctx context.Context, h *job.Held) error {
+		q.Kinds["work"] = job.Kind{Do: func(ctx context.Context, _ *job.Held) error {
 			begun.Add(1)
 			select {
 			case <-release:
