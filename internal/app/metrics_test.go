@@ -13,6 +13,7 @@ import (
 	"wardroom/internal/limit"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
+	"wardroom/internal/usage"
 )
 
 // fetch sends a request without a token and records the answer.
@@ -135,7 +136,7 @@ func TestMetrics(t *testing.T) {
 		})
 		l := decode[limit.Limit](owner.post("/api/v1/limits", map[string]any{"scope": "all", "measure": "usd", "amount": "4", "window": "day", "action": "tell"}).want(http.StatusCreated))
 		owner.post("/api/v1/limits", map[string]any{"scope": "all", "measure": "usd", "amount": "4", "window": "run", "action": "tell"}).want(http.StatusCreated)
-		spend(t, s.App, "metrics", time.Now().UTC(), cents(100))
+		s.spend(usage.Run{RunID: "metrics", AgentID: "cto", EndedAt: time.Now()}, cents(100))
 		waitFor(t, "what is used of the limit", func() bool {
 			return s.scrape()[`wardroom_limit_used_ratio{limit="`+l.ID+`",measure="usd",scope="all",window="day"}`] == 0.25
 		})

@@ -69,6 +69,24 @@ func (c caller) usage(query string) usage.Report {
 	return decode[usage.Report](c.get("/api/v1/usage?" + query).want(http.StatusOK))
 }
 
+func cents(n int64) *money.Nano {
+	cost := money.Nano(n * 10_000_000)
+	return &cost
+}
+
+// spend adds an ended run to the ledger.
+func (s *service) spend(r usage.Run, cost *money.Nano) {
+	s.house.t.Helper()
+	r.Parts = []usage.Part{{Provider: "p", Model: "m", Tokens: usage.Tokens{Input: 1000}, Cost: cost}}
+	err := s.DB.Tx(context.Background(), func(tx *db.Tx) error {
+		_, err := s.Usage.Note(context.Background(), tx, r)
+		return err
+	})
+	if err != nil {
+		s.house.t.Fatal(err)
+	}
+}
+
 // Jobs and heartbeats that change nothing cost money unseen; those that change the board, and all
 // other runs, are not idle.
 func TestIdleRuns(t *testing.T) {
@@ -95,16 +113,7 @@ func TestIdleRuns(t *testing.T) {
 			{"agent:cto:cron:digest", usage.Schedule, at(9 * 24 * time.Hour), at(8 * 24 * time.Hour), 40},
 			{"agent:cto:main", usage.Human, at(2 * time.Hour), at(time.Hour), 80},
 		} {
-			err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
-				_, err := s.Usage.Note(t.Context(), tx, usage.Run{
-					RunID: fmt.Sprint("idle-", i), SessionKey: r.key, Source: r.source, StartedAt: r.start, EndedAt: r.end,
-					Parts: []usage.Part{{Provider: "p", Model: "m", Tokens: usage.Tokens{Input: 1000}, Cost: cents(r.cost)}},
-				})
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s.spend(usage.Run{RunID: fmt.Sprint("idle-", i), SessionKey: r.key, Source: r.source, StartedAt: r.start, EndedAt: r.end}, cents(r.cost))
 		}
 		idle := decode[usage.Idle](owner.get("/api/v1/usage/idle").want(http.StatusOK))
 		if idle.Runs != 3 || idle.CostUSD == nil || *idle.CostUSD != *cents(18) {
