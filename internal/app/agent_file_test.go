@@ -19,7 +19,7 @@ func TestAgentFileItem(t *testing.T) {
 		h.runtime.SetFile("cto", "MEMORY.md", strings.Repeat("a", 19_000))
 		check := func(state string) []inbox.Item {
 			t.Helper()
-			if err := s.Files.Check(t.Context()); err != nil {
+			if err := s.Checks.CheckFiles(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			return owner.inboxOf(inbox.AgentFile, state)

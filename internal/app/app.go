@@ -94,8 +94,7 @@ type App struct {
 	Receipts  *receipt.Service
 	Limits    *limit.Service
 	Trouble   *trouble.Service
-	Logins    *trouble.Logins
-	Files     *trouble.Files
+	Checks    *trouble.Checks
 	Models    *trouble.Models
 	Holds     *hold.Service
 	Approvals *approval.Service
@@ -322,8 +321,8 @@ func (a *App) plan() error {
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "end questions of agents and deliver answers", Every: 5 * time.Second, Do: a.Approvals.Tend},
 		{Name: "continue holds of agents", Every: 5 * time.Second, Do: a.Holds.Continue},
-		{Name: "report logins of agents that end", Every: 5 * time.Minute, Do: a.Logins.Check},
-		{Name: "report files of agents that are almost too long", Every: 5 * time.Minute, Do: a.Files.Check},
+		{Name: "report logins of agents that end", Every: 5 * time.Minute, Do: a.Checks.CheckLogins},
+		{Name: "report files of agents that are almost too long", Every: 5 * time.Minute, Do: a.Checks.CheckFiles},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
 		{
 			Name: "purge idempotency keys", Every: 10 * time.Minute,

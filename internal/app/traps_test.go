@@ -227,7 +227,7 @@ func (w trapped) failedKey() {
 	if all, err := w.Gateway.Logins(w.t.Context(), "cto"); err != nil || len(all) != 1 || all[0].State != "static" {
 		w.t.Errorf("the logins are %+v, %v", all, err)
 	}
-	if err := w.Logins.Check(w.t.Context()); err != nil {
+	if err := w.Checks.CheckLogins(w.t.Context()); err != nil {
 		w.t.Error(err)
 	}
 	if items := w.owner.inboxOf(inbox.LoginEnding, "open"); len(items) > 0 {

@@ -9,8 +9,7 @@ import (
 // wireTrouble creates the services that tell people what is wrong with the runtime.
 func (a *App) wireTrouble() {
 	now := a.opts.Now
-	a.Logins = &trouble.Logins{DB: a.DB, Runtime: a.Gateway, Now: now, Inbox: a.Inbox}
-	a.Files = &trouble.Files{DB: a.DB, Runtime: a.Gateway, Now: now, Inbox: a.Inbox}
+	a.Checks = &trouble.Checks{DB: a.DB, Runtime: a.Gateway, Now: now, Inbox: a.Inbox}
 	a.Models = &trouble.Models{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Inbox: a.Inbox, Holds: a.Holds, Usage: a.Usage,
 	}

@@ -15,6 +15,8 @@ import (
 
 // workspaces is a runtime with one agent, whose MEMORY.md is a text.
 type workspaces struct {
+	Runtime // the rest is not used
+
 	memory string
 	err    error
 	reads  int
@@ -42,13 +44,13 @@ func TestAgentFiles(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w, is := newWorld(t, d), &workspaces{}
-		s := &Files{DB: d, Runtime: is, Now: w.clock, Inbox: w.box}
+		s := &Checks{DB: d, Runtime: is, Now: w.clock, Inbox: w.box}
 		check := func(name, memory string, want ...string) {
 			t.Helper()
 			is.memory = memory
 			w.move(time.Minute)
 			for range 2 {
-				if err := s.Check(t.Context()); err != nil {
+				if err := s.CheckFiles(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}

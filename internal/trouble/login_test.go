@@ -17,6 +17,8 @@ import (
 
 // logins is a runtime with two agents, whose logins a test sets.
 type logins struct {
+	Runtime // the rest is not used
+
 	of   map[string]gateway.Login // by agent
 	down error
 }
@@ -45,11 +47,11 @@ func TestLoginEnds(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		r := &logins{of: map[string]gateway.Login{"cto": ends(80*time.Hour, "ok"), "cpo": ends(80*time.Hour, "ok")}}
-		s := &Logins{DB: d, Runtime: r, Now: w.clock, Inbox: w.box}
+		s := &Checks{DB: d, Runtime: r, Now: w.clock, Inbox: w.box}
 		want := func(after time.Duration, items ...string) {
 			t.Helper()
 			w.move(night.Add(after).Sub(w.clock()))
-			if err := s.Check(t.Context()); err != nil {
+			if err := s.CheckLogins(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			wantItems(t, d, after, items...)
@@ -82,12 +84,12 @@ func TestLoginEnds(t *testing.T) {
 // A refusal of the gateway must not pass for healthy logins; without a gateway nothing is checked.
 func TestLoginErrors(t *testing.T) {
 	t.Parallel()
-	s := &Logins{DB: dbtest.New(t), Runtime: &logins{down: link.ErrRefused}, Now: func() time.Time { return night }}
-	if err := s.Check(actor.With(t.Context(), actor.System)); err == nil {
+	s := &Checks{DB: dbtest.New(t), Runtime: &logins{down: link.ErrRefused}, Now: func() time.Time { return night }}
+	if err := s.CheckLogins(actor.With(t.Context(), actor.System)); err == nil {
 		t.Error("a refusal of the gateway was hidden")
 	}
 	s.Runtime = &logins{down: link.ErrNotConfigured}
-	if err := s.Check(t.Context()); err != nil {
+	if err := s.CheckLogins(t.Context()); err != nil {
 		t.Errorf("without a gateway: %v", err)
 	}
 }
