@@ -52,7 +52,7 @@ func Run(t *testing.T, s Subject) {
 		name  string
 		check func(*check, *testing.T)
 	}{
-		{"has the agents", (*check).agents},
+		{"has the agents, and a disk", (*check).agents},
 		{"answers a question once, however often it is sent", (*check).answersOnce},
 		{"keeps what was said, and what it used", (*check).keeps},
 		{"asks an agent one question after the other", (*check).queues},
@@ -116,6 +116,9 @@ func (k *check) agents(t *testing.T) {
 	}
 	if slices.Sort(ids); err != nil || !slices.Equal(ids, []string{"cmo", "coo", "cpo", "cto"}) {
 		t.Errorf("agents %v, %v", ids, err)
+	}
+	if d, err := k.Disk(t.Context()); err != nil || d.FreeBytes <= 0 {
+		t.Errorf("disk %+v, %v", d, err)
 	}
 }
 

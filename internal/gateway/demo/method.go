@@ -27,6 +27,7 @@ type method struct {
 func (r *Runtime) methodTable() map[string]method {
 	return map[string]method{
 		"health":                  {serve: r.handleHealth},
+		"system.info":             {scope: scopeRead, serve: r.handleSystemInfo},
 		"agents.list":             {scope: scopeRead, serve: r.handleAgents},
 		"agent":                   {scope: scopeWrite, serve: r.handleAgent},
 		"agent.wait":              {scope: scopeWrite, serve: r.handleWait},
@@ -153,6 +154,15 @@ func (r *Runtime) handleModels(c call) (any, *Failure) {
 		list = append(list, row)
 	}
 	return object{"models": list}, nil
+}
+
+// handleSystemInfo returns a disk of 250 GB that is half full.
+func (r *Runtime) handleSystemInfo(c call) (any, *Failure) {
+	if f := (params{}).read("system.info", "", c.params, &struct{}{}); f != nil {
+		return nil, f
+	}
+	const disk = 250_000_000_000
+	return object{"diskTotalBytes": disk, "diskAvailableBytes": disk / 2}, nil
 }
 
 func (r *Runtime) handleSubscribe(c call) (any, *Failure) {

@@ -43,6 +43,7 @@ func needs() []need {
 	)
 	return []need{
 		{method: "health", over: watchLane, feature: "detecting that a slow gateway has recovered"},
+		{method: "system.info", over: watchLane, feature: "warning before the gateway's disk is full", scope: read},
 		{method: "agents.list", over: watchLane, feature: "listing agents", scope: read},
 		{method: "agent", over: runsLane, feature: "sending questions to agents, as in standups", scope: write},
 		{method: "agent.wait", over: runsLane, feature: "receiving agents' answers", scope: write},
