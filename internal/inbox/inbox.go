@@ -67,6 +67,7 @@ const (
 	TaskReview     Kind = "task_review"     // a task is in review
 	GatewayTrouble Kind = "gateway_trouble" // the gateway has been unusable for minutes
 	LoginEnding    Kind = "login_ending"    // a login to a provider of models is about to end, or has failed
+	GatewayDisk    Kind = "gateway_disk"    // the disk of the gateway is almost full
 	AgentFile      Kind = "agent_file"      // a file of an agent is almost too long for the runtime
 	ModelChanged   Kind = "model_changed"   // an agent uses another model than configured
 	LimitReached   Kind = "limit_reached"   // usage has almost or fully reached a limit
@@ -80,8 +81,8 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, JobUndelivered, JobUnlisted,
-		DispatchFailed, RunStalled, Loop, TaskBlocked, TaskReview, GatewayTrouble, LoginEnding, AgentFile, ModelChanged,
-		LimitReached, SpendUnusual, PairingPending, Approval, Question,
+		DispatchFailed, RunStalled, Loop, TaskBlocked, TaskReview, GatewayTrouble, LoginEnding, GatewayDisk, AgentFile,
+		ModelChanged, LimitReached, SpendUnusual, PairingPending, Approval, Question,
 	}
 }
 

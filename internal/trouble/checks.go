@@ -20,6 +20,7 @@ type Runtime interface {
 	Agents(ctx context.Context) ([]gateway.Agent, error)
 	Jobs(ctx context.Context, want gateway.JobsWanted) ([]gateway.Job, error)
 	Logins(ctx context.Context, agentID string) ([]gateway.Login, error)
+	Disk(ctx context.Context) (gateway.Disk, error)
 	FileLimits(ctx context.Context) (gateway.FileLimits, error)
 	AgentFiles(ctx context.Context, agentID string) ([]gateway.AgentFile, error)
 	AgentFileLength(ctx context.Context, agentID, name string) (int64, error)

@@ -3759,7 +3759,7 @@ export interface components {
             first_at: string;
             id: string;
             /** @enum {string} */
-            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "job_unlisted" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question";
+            kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "job_unlisted" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "gateway_disk" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question";
             /**
              * Format: date-time
              * @description When the cause last occurred.
@@ -9497,7 +9497,7 @@ export interface operations {
                 /** @description Items in any of these states. Default: open and acked. */
                 state?: ("open" | "acked" | "snoozed" | "resolved")[] | null;
                 /** @description Items of any of these kinds. */
-                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "job_unlisted" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question")[] | null;
+                kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "job_undelivered" | "job_unlisted" | "dispatch_failed" | "run_stalled" | "loop" | "task_blocked" | "task_review" | "gateway_trouble" | "login_ending" | "gateway_disk" | "agent_file" | "model_changed" | "limit_reached" | "spend_unusual" | "pairing_pending" | "approval" | "question")[] | null;
                 /** @description Items with any of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
                 /** @description Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches. */

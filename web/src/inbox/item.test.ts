@@ -209,6 +209,7 @@ describe('the actions on an item', () => {
     ['standup_missed', ['runStandup']],
     ['gateway_trouble', ['testConnection']],
     ['login_ending', []],
+    ['gateway_disk', []],
     ['pairing_pending', ['testConnection']],
     ['spend_unusual', ['openSpend']],
     ['agent_file', ['message']],

@@ -141,6 +141,13 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
     failure: true,
     endsWhen: 'the login is renewed',
   },
+  gateway_disk: {
+    label: 'Gateway disk almost full',
+    nouns: ['full gateway disk', 'full gateway disks'],
+    icon: 'warning',
+    acts: [],
+    endsWhen: 'the disk has space again',
+  },
   agent_file: {
     label: 'Agent file too long',
     nouns: ['long agent file', 'long agent files'],
