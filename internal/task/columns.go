@@ -58,6 +58,7 @@ var (
 		at("criteria", func(r *row) *string { return &r.criteria }),
 		at("checks", func(r *row) *string { return &r.checks }),
 		at("due_at", func(r *row) **clock.Time { return &r.DueAt }),
+		at("started_at", func(r *row) **clock.Time { return &r.StartedAt }),
 		at("done_at", func(r *row) **clock.Time { return &r.DoneAt }),
 		at("archived_at", func(r *row) **clock.Time { return &r.ArchivedAt }),
 		at("archive_from", func(r *row) **clock.Time { return &r.archiveFrom }),

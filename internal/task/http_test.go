@@ -150,7 +150,7 @@ func TestCreateOverHTTP(t *testing.T) {
 		want := map[string]any{
 			"id": a.body["id"], "key": "TASK-1", "title": "Ship it", "description": "", "status": "todo", "priority": "medium", "type": "task",
 			"tags": []any{"web"}, "assignee_id": s.users["agent"].ID, "reporter_id": s.users["user"].ID, "blocked": nil,
-			"session_key": nil, "branch": nil, "pr_url": nil, "origin": nil, "due_at": "2026-11-20T09:00:00.000Z", "done_at": nil,
+			"session_key": nil, "branch": nil, "pr_url": nil, "origin": nil, "due_at": "2026-11-20T09:00:00.000Z", "started_at": nil, "done_at": nil,
 			"project_id": nil, "parent_id": nil, "depends_on": []any{}, "criteria": []any{}, "checks": []any{}, "waiting_on": 0.0, "claim": nil, "archived_at": nil, "position": "000000000001", "comment_count": 0.0,
 			"dispatch": nil, "cost_usd": nil, "tokens": nil, "cost_complete": nil,
 			"moved_at": monday, "created_at": monday, "updated_at": monday, "version": 1.0,

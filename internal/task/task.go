@@ -126,6 +126,7 @@ type Task struct {
 	Origin      *string     `json:"origin" doc:"Source of a task created automatically, such as standup:2026-11-20, or job: with the ID of a scheduled job."`
 	Criteria    []Criterion `json:"criteria" nullable:"false" doc:"What must be true before the task is accepted."`
 	Checks      []string    `json:"checks" nullable:"false" doc:"Commands that check the result, which the agent must run; see GET /tasks/{id}/receipt." example:"make test"`
+	StartedAt   *clock.Time `json:"started_at" doc:"When the task moved to in_progress, from backlog or todo; null if it is in one of these again."`
 	DoneAt      *clock.Time `json:"done_at"`
 	CreatedAt   clock.Time  `json:"created_at"`
 	UpdatedAt   clock.Time  `json:"updated_at"`
@@ -341,6 +342,12 @@ func (t *Task) move(to Status, at time.Time, by actor.Actor) {
 		return
 	}
 	t.endClaim(to, by)
+	switch {
+	case to == Backlog || to == Todo:
+		t.StartedAt = nil
+	case to == InProgress && t.StartedAt == nil:
+		t.StartedAt = clock.Ptr(at)
+	}
 	t.Status, t.MovedAt, t.DoneAt, t.archiveFrom = to, clock.At(at), nil, nil
 	if to == Done {
 		t.DoneAt, t.archiveFrom = clock.Ptr(at), clock.Ptr(at)
@@ -431,7 +438,7 @@ func isWebAddress(s string) bool {
 }
 
 // consequences are the fields that change only because others do. Events do not list them.
-var consequences = []string{"waiting_on", "moved_at", "done_at", "updated_at", "version"}
+var consequences = []string{"waiting_on", "moved_at", "started_at", "done_at", "updated_at", "version"}
 
 // diff returns the fields that an update changed, each with its values before
 // and after, for use in an event. Of the description, it returns the lengths.

@@ -40,7 +40,7 @@ func TestUpdate(t *testing.T) {
 			Status: InProgress, Priority: Urgent, Type: Bug, Tags: []Tag{"web"}, DependsOn: []string{}, Criteria: []Criterion{}, Checks: []string{}, Position: "000000000001", AssigneeID: &by.ID,
 			Blocked:    &Blocked{Reason: "No key", Since: clock.At(tuesday), By: "CTO"},
 			SessionKey: new("agent:cto:main"), Branch: new("main"), PRURL: new("https://x.example/1"),
-			DueAt: clock.Ptr(tuesday), MovedAt: clock.At(tuesday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(tuesday), Version: 2,
+			DueAt: clock.Ptr(tuesday), StartedAt: clock.Ptr(tuesday), MovedAt: clock.At(tuesday), CreatedAt: clock.At(monday), UpdatedAt: clock.At(tuesday), Version: 2,
 		}
 		if d := cmp.Diff(want, got, unexported); d != "" {
 			t.Errorf("changed (-want +got):\n%s", d)

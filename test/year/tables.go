@@ -143,7 +143,7 @@ const (
 		`"assignee_id":$assignee_id,"project_id":$project_id,"waiting_on":0,"blocked":$blocked,"claim":$claim,"cost_usd":null,"cost_complete":null,` +
 		`"due_at":$due,"archived_at":$archived,"moved_at":$made,"position":$position,"comment_count":1,"version":1}`
 	rest = `{"description":$description,"reporter_id":$reporter_id,"parent_id":null,"depends_on":[],"session_key":null,"branch":null,"pr_url":null,` +
-		`"dispatch":null,"tokens":null,"origin":null,"criteria":[],"checks":[],"done_at":$done,"created_at":$made,"updated_at":$made}`
+		`"dispatch":null,"tokens":null,"origin":null,"criteria":[],"checks":[],"started_at":null,"done_at":$done,"created_at":$made,"updated_at":$made}`
 	blocked = `{"reason":"waits","since":$made,"by":"CTO"}`
 	claim   = `{"by":$claim_by,"name":"CTO","expires_at":$until}`
 )

@@ -5672,6 +5672,12 @@ export interface components {
             reporter_id: string | null;
             /** @description Runtime session in which the work happens, as last reported. */
             session_key: string | null;
+            /**
+             * Format: date-time
+             * @description When the task moved to in_progress, from backlog or todo; null if it is in one of these again.
+             * @example 2026-11-20T08:00:00.000Z
+             */
+            started_at: string | null;
             /** @enum {string} */
             status: "backlog" | "todo" | "in_progress" | "review" | "done";
             tags: string[];

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import { useZone } from '../app/config'
-import { moment, unknown } from '../app/format'
+import { moment, span, unknown } from '../app/format'
 import type { Person } from '../app/queries'
 import { jobQuery } from '../schedules/queries'
 import { texts } from '../texts'
@@ -136,6 +136,12 @@ function Origin({ task, people }: Omit<Props, 'onOpen'>) {
       <p>
         {words.inStatusFor(words.status[task.status])} <Age at={task.moved_at} />
       </p>
+      {task.started_at && (
+        <p>
+          {f.started} <Age at={task.started_at} /> {words.ago}
+          {task.done_at && `, ${words.doneAfter(span(Date.parse(task.done_at) - Date.parse(task.started_at)))}`}
+        </p>
+      )}
       <p>
         {f.created} <Age at={task.created_at} /> {words.ago}
         {task.reporter_id && ` ${words.by} ${people.get(task.reporter_id)?.name ?? words.somebody}`}
