@@ -321,9 +321,7 @@ func (a *App) plan() error {
 		{Name: "end snoozes of the inbox", Every: 5 * time.Second, Do: a.Inbox.EndSnoozes},
 		{Name: "end questions of agents and deliver answers", Every: 5 * time.Second, Do: a.Approvals.Tend},
 		{Name: "continue holds of agents", Every: 5 * time.Second, Do: a.Holds.Continue},
-		{Name: "report logins of agents that end", Every: 5 * time.Minute, Do: a.Checks.CheckLogins},
-		{Name: "report that the gateway's disk is almost full", Every: 5 * time.Minute, Do: a.Checks.CheckDisk},
-		{Name: "report files of agents that are almost too long", Every: 5 * time.Minute, Do: a.Checks.CheckFiles},
+		{Name: "report what will soon keep agents from working", Every: 5 * time.Minute, Do: a.Checks.Run},
 		{Name: "purge failed logins", Every: 10 * time.Minute, Do: a.Accounts.PurgeLoginFailures},
 		{
 			Name: "purge idempotency keys", Every: 10 * time.Minute,

@@ -35,6 +35,11 @@ type Checks struct {
 	Inbox   *inbox.Service
 }
 
+// Run makes all checks. One that fails does not keep the others from being made.
+func (s *Checks) Run(ctx context.Context) error {
+	return errors.Join(s.CheckLogins(ctx), s.CheckFiles(ctx), s.CheckDisk(ctx))
+}
+
 // check compares what find returns, all of one kind, with the inbox. It does nothing while the gateway cannot be
 // asked, so that an outage resolves no item.
 func (s *Checks) check(
