@@ -1,9 +1,9 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useApprove } from '../acting/useApprove'
 import { useWhyNotReview } from '../acting/useWhyNotReview'
 import { api, take } from '../api/client'
 import { rereadSoon } from '../app/live/patches'
-import { leads, useMe } from '../app/queries'
+import { leads, queries, useMe } from '../app/queries'
 import { mainKey } from '../sessions/outbox'
 import { type Limit, limitsQuery } from '../spend/limitQueries'
 import { useHold } from '../standups/actions'
@@ -43,6 +43,8 @@ function useActs(item: Told, verbs: ItemActions, limit: Limit | undefined): Reco
   const approve = useApprove()
   const whyNot = useWhyNotReview()
   const not = item.kind === 'task_review' ? whyNot(reviewOf(item)) : null
+  const gateway = useQuery(queries.gateway).data
+  const away = gateway && gateway.state !== 'connected' ? words.gatewayAway : null
   const { id, name } = item.subject
   const params = { path: { id } }
   const onError = (err: unknown) => sayFailed(err, words.couldNot)
@@ -77,19 +79,26 @@ function useActs(item: Told, verbs: ItemActions, limit: Limit | undefined): Reco
       run: () => approve.mutate(reviewOf(item)),
     },
     sendBack: { label: acting.sendBack.button, not, run: () => verbs.sendBack(item) },
-    runJob: { label: words.runJob, icon: 'reload', busy: runJob.isPending, run: () => runJob.mutate() },
+    runJob: { label: words.runJob, icon: 'reload', busy: runJob.isPending, not: away, run: () => runJob.mutate() },
     openRun: { label: words.openRun, href: sessionHref(item.run?.session_key ?? '') },
     dispatch: { label: words.dispatch, icon: 'reload', busy: dispatch.isPending, run: () => dispatch.mutate() },
     retryStandup: {
       label: words.retryStandup,
       icon: 'reload',
       busy: hold.isPending,
+      not: away,
       run: () => hold.mutate({ id, team: '' }),
     },
     // The subject is the team.
-    runStandup: { label: words.runStandup, icon: 'reload', busy: hold.isPending, run: () => hold.mutate({ team: id }) },
+    runStandup: {
+      label: words.runStandup,
+      icon: 'reload',
+      busy: hold.isPending,
+      not: away,
+      run: () => hold.mutate({ team: id }),
+    },
     openSession: { label: words.openSession, href: sessionHref(id) },
-    stopSession: { label: words.stopSession, icon: 'stop', ends: true, run: () => verbs.stop(item) },
+    stopSession: { label: words.stopSession, icon: 'stop', ends: true, not: away, run: () => verbs.stop(item) },
     allowMore: {
       label: words.allowMore,
       help: words.allowMoreFor(limit?.window ?? 'day'),
