@@ -8,7 +8,7 @@ import (
 	"wardroom/internal/gateway/link"
 )
 
-// Numbers that cannot be must not pass for a disk that is full, or for one with room.
+// A response that makes no sense must not look like a full disk, or like one with space.
 func TestDisk(t *testing.T) {
 	t.Parallel()
 	const total, free = 270_553_174_016, 76_470_423_552 // as recorded

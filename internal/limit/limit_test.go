@@ -210,12 +210,12 @@ func items(t *testing.T, d *db.DB, columns string) []string {
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s, ctx, now := newService(d), system(t), time.Now().UTC()
+		s, ctx := newService(d), system(t)
 		n := New{Scope: Agent, ScopeID: "cto", Measure: Dollars, Amount: "1", Window: PerDay, Action: Tell}
-		tells := create(t, s, n).ID
+		tells, now := create(t, s, n).ID, time.Now().UTC()
 		item := func(when, want string) {
 			t.Helper()
-			if got := items(t, d, `severity || ', ' || state`); !slices.Equal(got, []string{want}) {
+			if got := items(t, d, `kind || ', ' || severity || ', ' || state`); !slices.Equal(got, []string{"limit_reached, " + want}) {
 				t.Errorf("%s the items are %q, want %q", when, got, want)
 			}
 		}
@@ -272,9 +272,13 @@ func TestLimit(t *testing.T) {
 func TestLimitHolds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s, ctx, now := newService(d), system(t), time.Now().UTC()
-		l := create(t, s, New{Scope: Agent, ScopeID: "cto", Measure: Dollars, Amount: "1", Window: PerDay, Action: Hold})
-		spend(t, s, "limit-hold", now, cents(100))
+		s, ctx := newService(d), system(t)
+		n := New{Scope: Agent, ScopeID: "cto", Measure: Dollars, Amount: "1", Window: PerDay, Action: Tell}
+		create(t, s, n)
+		spend(t, s, "before the limit", time.Now(), cents(310))
+		n.Action = Hold
+		l := create(t, s, n)
+		spend(t, s, "after it", time.Now(), cents(1))
 		amount := "50"
 		for step, do := range []func() error{
 			func() error { return nil },
@@ -305,7 +309,10 @@ func TestUnusualSpend(t *testing.T) {
 		}
 		now := time.Date(2026, 3, 10, 15, 10, 0, 0, time.UTC) // two days after the clocks changed
 		s.Zone, s.Now, s.Usage.Now = zone, func() time.Time { return now }, func() time.Time { return now }
-		raised := func() []string { t.Helper(); return items(t, d, `title || ' ' || count || ' ' || detail`) }
+		raised := func() []string {
+			t.Helper()
+			return items(t, d, `kind || ': ' || title || ' ' || count || ' ' || detail`)
+		}
 		follow := func(since time.Time) {
 			err := d.Tx(t.Context(), func(tx *db.Tx) error {
 				_, err := tx.Exec(t.Context(), `UPDATE usage_state SET since = ? WHERE name = 'ledger'`, clock.At(since))
@@ -328,7 +335,7 @@ func TestUnusualSpend(t *testing.T) {
 		spend(t, s, "unusual", now, cents(9))
 		spend(t, s, "still unusual", now, cents(30))
 		spend(t, s, "of an earlier hour", now.Add(-time.Hour), cents(500))
-		if got := raised(); len(got) != 1 || got[0] != "Unusual spend: $1.70 in an hour 1 Since 2026-03-10 15:00 UTC, agents have spent $1.70. The median of this hour on the last 2 Tuesdays is $0.40." {
+		if got := raised(); len(got) != 1 || got[0] != "spend_unusual: Unusual spend: $1.70 in an hour 1 Since 2026-03-10 15:00 UTC, agents have spent $1.70. The median of this hour on the last 2 Tuesdays is $0.40." {
 			t.Errorf("above 4 times the median: %q", got)
 		}
 		now = now.Add(time.Hour)

@@ -112,7 +112,7 @@ func (t *Task) claim(by actor.Actor, now, until time.Time) {
 		t.lostBy = nil
 	}
 	if t.Status != InProgress {
-		t.Status, t.MovedAt = InProgress, clock.At(now)
+		t.enter(InProgress, now)
 	}
 	t.claimSeq++
 	t.Claim = &Claim{By: by.ID, Name: by.Name, ExpiresAt: clock.At(until)}

@@ -126,7 +126,7 @@ type Task struct {
 	Origin      *string     `json:"origin" doc:"Source of a task created automatically, such as standup:2026-11-20, or job: with the ID of a scheduled job."`
 	Criteria    []Criterion `json:"criteria" nullable:"false" doc:"What must be true before the task is accepted."`
 	Checks      []string    `json:"checks" nullable:"false" doc:"Commands that check the result, which the agent must run; see GET /tasks/{id}/receipt." example:"make test"`
-	StartedAt   *clock.Time `json:"started_at" doc:"When the task moved to in_progress, from backlog or todo; null if it is in one of these again."`
+	StartedAt   *clock.Time `json:"started_at" doc:"When the task last moved from backlog or todo to in_progress; null if it never did."`
 	DoneAt      *clock.Time `json:"done_at"`
 	CreatedAt   clock.Time  `json:"created_at"`
 	UpdatedAt   clock.Time  `json:"updated_at"`
@@ -342,17 +342,20 @@ func (t *Task) move(to Status, at time.Time, by actor.Actor) {
 		return
 	}
 	t.endClaim(to, by)
-	switch {
-	case to == Backlog || to == Todo:
-		t.StartedAt = nil
-	case to == InProgress && t.StartedAt == nil:
-		t.StartedAt = clock.Ptr(at)
-	}
-	t.Status, t.MovedAt, t.DoneAt, t.archiveFrom = to, clock.At(at), nil, nil
+	t.enter(to, at)
+	t.DoneAt, t.archiveFrom = nil, nil
 	if to == Done {
 		t.DoneAt, t.archiveFrom = clock.Ptr(at), clock.Ptr(at)
 		t.Blocked = nil
 	}
+}
+
+// enter puts the task into another column.
+func (t *Task) enter(to Status, at time.Time) {
+	if to == InProgress && (t.Status == Backlog || t.Status == Todo) {
+		t.StartedAt = clock.Ptr(at)
+	}
+	t.Status, t.MovedAt = to, clock.At(at)
 }
 
 // block blocks or unblocks the task. If the task is already blocked, a new

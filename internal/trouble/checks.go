@@ -12,6 +12,7 @@ import (
 	"wardroom/internal/gateway/link"
 	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
 
@@ -26,8 +27,8 @@ type Runtime interface {
 	AgentFileLength(ctx context.Context, agentID, name string) (int64, error)
 }
 
-// Checks finds what will soon keep the agents from working. Each check raises an inbox item for what it finds, and
-// resolves the item once that is gone.
+// Checks looks for logins that end, files of agents that are too long, and a full disk. Each check raises an inbox item
+// for what it finds, and resolves the item once that is gone. An item that a person resolved returns after a day.
 type Checks struct {
 	DB      *db.DB
 	Runtime Runtime
@@ -40,8 +41,8 @@ func (s *Checks) Run(ctx context.Context) error {
 	return errors.Join(s.CheckLogins(ctx), s.CheckFiles(ctx), s.CheckDisk(ctx))
 }
 
-// check compares what find returns, all of one kind, with the inbox. It does nothing while the gateway cannot be
-// asked, so that an outage resolves no item.
+// check compares what find returns, all of one kind, with the inbox. It does not raise an item without a title, but
+// keeps the one that is there. It does nothing while the gateway cannot be asked, so that an outage resolves no item.
 func (s *Checks) check(
 	ctx context.Context, kind inbox.Kind, find func(context.Context) ([]inbox.NewItem, error), gone string,
 ) error {
@@ -55,8 +56,8 @@ func (s *Checks) check(
 	slices.SortFunc(found, func(a, b inbox.NewItem) int { return cmp.Compare(a.Cause, b.Cause) })
 	err = s.DB.Tx(actor.With(ctx, actor.System), func(tx *db.Tx) error {
 		for _, item := range found {
-			known, err := reported(ctx, tx, item)
-			if err == nil && !known {
+			known, err := s.reported(ctx, tx, item)
+			if err == nil && !known && item.Title != "" {
 				item.Kind, item.At = kind, s.Now()
 				err = s.Inbox.Raise(ctx, tx, item)
 			}
@@ -67,16 +68,18 @@ func (s *Checks) check(
 		return s.resolveOthers(ctx, tx, kind, found, gone)
 	})
 	if err != nil {
-		return fmt.Errorf("report to the inbox: %w", err)
+		return fmt.Errorf("raise and resolve items of the kind %s: %w", kind, err)
 	}
 	return nil
 }
 
-// reported reports whether the inbox already has an item. An item that a person resolved counts, but
+// reported reports whether the inbox already has an item. An item that a person resolved recently counts, but
 // not one that was less severe or that Wardroom resolved.
-func reported(ctx context.Context, tx *db.Tx, m inbox.NewItem) (known bool, err error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM inbox_items WHERE cause = ? AND severity IN (?, ?) AND (state <> 'resolved' OR resolver_id <> ?))`
-	err = tx.QueryRow(ctx, query, m.Cause, m.Severity, inbox.High, actor.System.ID).Scan(&known)
+func (s *Checks) reported(ctx context.Context, tx *db.Tx, m inbox.NewItem) (known bool, err error) {
+	const query = `SELECT EXISTS (SELECT 1 FROM inbox_items WHERE cause = ? AND severity IN (?, ?)
+		AND (state <> 'resolved' OR resolver_id <> ? AND resolved_at > ?))`
+	since := clock.At(s.Now().Add(-silentFor))
+	err = tx.QueryRow(ctx, query, m.Cause, m.Severity, inbox.High, actor.System.ID, since).Scan(&known)
 	return known, err
 }
 

@@ -9,11 +9,14 @@ import (
 	"wardroom/internal/inbox"
 )
 
+// The gateway's disk is reported from diskLow percent on unless diskAmple bytes are free, and severe from diskFull
+// percent on unless diskEnough bytes are free. The item ends below diskFine percent, so that it does not come and go.
 const (
-	diskLow    = 90       // percentage of the gateway's disk from which it is reported
-	diskFull   = 97       // percentage from which that is severe
-	diskAmple  = 20 << 30 // bytes that are enough, whatever part of the disk they are
-	diskScarce = 1 << 30  // bytes that are too few, whatever part of the disk they are
+	diskFine   = 85
+	diskLow    = 90
+	diskFull   = 97
+	diskAmple  = 20_000_000_000
+	diskEnough = 5_000_000_000
 )
 
 // CheckDisk raises an inbox item when the disk on which the gateway keeps its data is almost full.
@@ -26,30 +29,24 @@ func (s *Checks) fullDisk(ctx context.Context) ([]inbox.NewItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	item, full := diskItem(d)
-	if !full {
+	used := 100 * (1 - float64(d.FreeBytes)/float64(d.Bytes))
+	item := inbox.NewItem{
+		Cause: "gateway/disk", Severity: inbox.Medium,
+		Subject: event.Subject{Kind: event.TopicGateway, ID: "disk", Name: "disk"}, Detail: diskDetail(d),
+	}
+	switch {
+	case used < diskFine:
 		return nil, nil
+	case used >= diskFull && d.FreeBytes < diskEnough:
+		item.Severity, item.Title = inbox.High, "The gateway's disk is nearly out of space"
+	case used >= diskLow && d.FreeBytes < diskAmple:
+		item.Title = "The gateway's disk is almost full"
 	}
 	return []inbox.NewItem{item}, nil
 }
 
-// diskItem returns the item about a disk, and false if the disk has enough space.
-func diskItem(d gateway.Disk) (item inbox.NewItem, full bool) {
-	percent := (d.Bytes - d.FreeBytes) * 100 / d.Bytes
-	severe := d.FreeBytes < diskScarce || percent >= diskFull && d.FreeBytes < diskAmple
-	if !severe && (percent < diskLow || d.FreeBytes >= diskAmple) {
-		return item, false
-	}
-	item = inbox.NewItem{
-		Cause: "gateway/disk", Severity: inbox.Medium, Title: fmt.Sprintf("The gateway's disk is %d%% full", percent),
-		Detail: fmt.Sprintf(
-			"%.1f of %.1f GB are free. When the disk is full, the gateway cannot store sessions, and runs fail.\n\n"+
-				"On the gateway's host, delete what agents no longer need, or extend the disk. This item resolves itself after that.",
-			float64(d.FreeBytes)/1e9, float64(d.Bytes)/1e9),
-		Subject: event.Subject{Kind: event.TopicGateway, ID: "disk", Name: "disk"},
-	}
-	if severe {
-		item.Severity = inbox.High
-	}
-	return item, true
+func diskDetail(d gateway.Disk) string {
+	return fmt.Sprintf("%.1f GB of %.1f GB were free. When the disk is full, the gateway cannot store sessions, and runs fail.\n\n"+
+		"On the gateway's host, delete what agents no longer need, or add disk space. This item resolves itself after that.",
+		float64(d.FreeBytes)/1e9, float64(d.Bytes)/1e9)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 )
@@ -19,16 +20,16 @@ type host struct {
 
 func (h *host) Disk(context.Context) (gateway.Disk, error) { return h.disk, nil }
 
-// People learn that the disk is almost full before it is, but not that a large disk has a small part left that is enough.
+// People must learn in time that the disk will be full, once, and not about a large disk with a small part left.
 func TestGatewayDisk(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w, is := newWorld(t, d), &host{}
 		s := &Checks{DB: d, Runtime: is, Now: w.clock, Inbox: w.box}
-		const gigabyte = 1_000_000_000
-		check := func(total, free int64, want ...string) {
+		const low, full = "The gateway's disk is almost full, medium, ", "The gateway's disk is nearly out of space, high, "
+		check := func(gigabytes, free float64, want ...string) {
 			t.Helper()
-			is.disk = gateway.Disk{Bytes: total * gigabyte, FreeBytes: free * gigabyte / 10}
+			is.disk = gateway.Disk{Bytes: int64(gigabytes * 1e9), FreeBytes: int64(free * 1e9)}
 			w.move(time.Minute)
 			for range 2 {
 				if err := s.CheckDisk(t.Context()); err != nil {
@@ -37,13 +38,18 @@ func TestGatewayDisk(t *testing.T) {
 			}
 			wantItems(t, d, free, want...)
 		}
-		check(100, 105)
-		check(4000, 220) // 99% are full, and 22 GB are free
-		check(100, 98, "The gateway's disk is 90% full, medium, open, 1")
-		check(100, 31, "The gateway's disk is 90% full, medium, open, 1")
-		check(100, 30, "The gateway's disk is 97% full, high, open, 2")
-		check(100, 98, "The gateway's disk is 97% full, high, open, 2")
-		check(100, 105, "The gateway's disk is 97% full, high, resolved, 2")
-		check(8, 10, "The gateway's disk is 87% full, high, open, 3")
+		check(1, 0.101)
+		check(4000, 20)
+		check(100, 10, low+"open, 1")
+		check(100, 14.9, low+"open, 1")
+		check(100, 15.1, low+"resolved, 1")
+		check(100, 14.9, low+"resolved, 1")
+		check(4000, 19.9, low+"open, 2")
+		check(100, 3, full+"open, 3")
+		check(100, 9, full+"open, 3")
+		w.person(inbox.GatewayDisk, inbox.Resolved)
+		check(100, 2, full+"resolved, 3")
+		w.move(silentFor)
+		check(100, 2, full+"open, 4")
 	})
 }

@@ -5674,7 +5674,7 @@ export interface components {
             session_key: string | null;
             /**
              * Format: date-time
-             * @description When the task moved to in_progress, from backlog or todo; null if it is in one of these again.
+             * @description When the task last moved from backlog or todo to in_progress; null if it never did.
              * @example 2026-11-20T08:00:00.000Z
              */
             started_at: string | null;

@@ -21,10 +21,10 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-function show(kind: Told['kind'], state: string) {
+function show(kind: Told['kind'], gateway: object) {
   const cache = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Number.POSITIVE_INFINITY } } })
   cache.setQueryData(queries.me.queryKey, { id: 'u', role: 'owner' })
-  cache.setQueryData(queries.gateway.queryKey, { state })
+  cache.setQueryData(queries.gateway.queryKey, gateway)
   const item = {
     id: 'i',
     kind,
@@ -41,18 +41,20 @@ function show(kind: Told['kind'], state: string) {
   return screen.getByRole('button')
 }
 
-// An action that the gateway carries out must not look as if it could be done without it.
+// A button must not promise what the gateway cannot do now, and must work if the gateway can.
 it.each([
-  ['job_missed', inbox.acts.runJob],
-  ['standup_failed', inbox.acts.retryStandup],
-  ['standup_missed', inbox.acts.runStandup],
-] as const)('the button of %s says why it waits for the gateway', async (kind, label) => {
-  const waits = show(kind, 'unreachable')
-  expect(waits.textContent).toBe(label)
-  expect(waits.title).toBe(inbox.acts.gatewayAway)
-  fireEvent.click(waits)
-  expect(fetched).not.toHaveBeenCalled()
-  cleanup()
-  fireEvent.click(show(kind, 'connected'))
-  await waitFor(() => expect(fetched).toHaveBeenCalled())
+  ['job_missed', 'runJob', 'unreachable', [], 'Gateway offline'],
+  ['job_missed', 'runJob', 'missing_scopes', ['operator.admin'], 'Gateway scopes missing'],
+  ['job_missed', 'runJob', 'slow', [], ''],
+  ['standup_failed', 'retryStandup', 'unpaired', [], 'Gateway not paired'],
+  ['standup_failed', 'retryStandup', 'missing_scopes', ['operator.admin'], ''],
+  ['standup_missed', 'runStandup', 'unreachable', [], 'Gateway offline'],
+  ['standup_missed', 'runStandup', 'connected', [], ''],
+] as const)('%s: %s while the gateway is %s', async (kind, act, state, scopes_missing, why) => {
+  const button = show(kind, { state, scopes_missing })
+  expect(button.textContent).toBe(inbox.acts[act])
+  expect(button.title).toBe(why)
+  fireEvent.click(button)
+  if (why) expect(fetched).not.toHaveBeenCalled()
+  else await waitFor(() => expect(fetched).toHaveBeenCalled())
 })

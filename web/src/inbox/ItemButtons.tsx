@@ -7,6 +7,8 @@ import { leads, queries, useMe } from '../app/queries'
 import { mainKey } from '../sessions/outbox'
 import { type Limit, limitsQuery } from '../spend/limitQueries'
 import { useHold } from '../standups/actions'
+import { stopsMeetings } from '../standups/standup'
+import { texts } from '../texts'
 import { acting } from '../texts/acting'
 import { approvals } from '../texts/approvals'
 import { inbox as inboxWords } from '../texts/inbox'
@@ -44,7 +46,10 @@ function useActs(item: Told, verbs: ItemActions, limit: Limit | undefined): Reco
   const whyNot = useWhyNotReview()
   const not = item.kind === 'task_review' ? whyNot(reviewOf(item)) : null
   const gateway = useQuery(queries.gateway).data
-  const away = gateway && gateway.state !== 'connected' ? words.gatewayAway : null
+  const state = gateway ? (texts.app.live.gateway[gateway.state] ?? gateway.state) : null
+  const away = stopsMeetings(gateway) ? state : null
+  const unset = gateway?.state === 'not_configured' ? state : null // else it waits for the connection
+  const noJobs = away ?? (gateway?.scopes_missing.includes('operator.admin') ? state : null)
   const { id, name } = item.subject
   const params = { path: { id } }
   const onError = (err: unknown) => sayFailed(err, words.couldNot)
@@ -79,9 +84,15 @@ function useActs(item: Told, verbs: ItemActions, limit: Limit | undefined): Reco
       run: () => approve.mutate(reviewOf(item)),
     },
     sendBack: { label: acting.sendBack.button, not, run: () => verbs.sendBack(item) },
-    runJob: { label: words.runJob, icon: 'reload', busy: runJob.isPending, not: away, run: () => runJob.mutate() },
+    runJob: { label: words.runJob, icon: 'reload', busy: runJob.isPending, not: noJobs, run: () => runJob.mutate() },
     openRun: { label: words.openRun, href: sessionHref(item.run?.session_key ?? '') },
-    dispatch: { label: words.dispatch, icon: 'reload', busy: dispatch.isPending, run: () => dispatch.mutate() },
+    dispatch: {
+      label: words.dispatch,
+      icon: 'reload',
+      busy: dispatch.isPending,
+      not: unset,
+      run: () => dispatch.mutate(),
+    },
     retryStandup: {
       label: words.retryStandup,
       icon: 'reload',

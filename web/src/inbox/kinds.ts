@@ -143,7 +143,7 @@ export const kindTable: Readonly<Record<Schemas['InboxItem']['kind'], Kind>> = {
   },
   gateway_disk: {
     label: 'Gateway disk almost full',
-    nouns: ['full gateway disk', 'full gateway disks'],
+    nouns: ['gateway disk low on space', 'gateway disks low on space'],
     icon: 'warning',
     acts: [],
     endsWhen: 'the disk has space again',

@@ -136,10 +136,10 @@ function Origin({ task, people }: Omit<Props, 'onOpen'>) {
       <p>
         {words.inStatusFor(words.status[task.status])} <Age at={task.moved_at} />
       </p>
-      {task.started_at && (
+      {task.started_at && task.status !== 'todo' && task.status !== 'backlog' && (
         <p>
           {f.started} <Age at={task.started_at} /> {words.ago}
-          {task.done_at && `, ${words.doneAfter(span(Date.parse(task.done_at) - Date.parse(task.started_at)))}`}
+          {task.done_at && `, ${words.took(span(Date.parse(task.done_at) - Date.parse(task.started_at)))}`}
         </p>
       )}
       <p>

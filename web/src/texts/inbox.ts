@@ -64,7 +64,6 @@ export const inbox = {
     message: (agent: string) => `Message ${agent}`,
     ran: (job: string) => `${job} started`,
     dispatched: (task: string) => `${task} sent again`,
-    gatewayAway: 'Gateway offline. Try again once it is connected.',
     couldNot: 'Couldn’t complete the action',
   },
   gatewaySettings: 'Open gateway settings',

@@ -67,7 +67,7 @@ export const tasks = {
   titleRequired: 'Title (required)',
   created: (key: string) => `${key} created`,
   createMore: 'Create and add another',
-  doneAfter: (time: string) => `done after ${time}`,
+  took: (time: string) => `took ${time}`,
   noDue: 'No due date',
   createSubmit: 'Create task',
   createdAndSent: (key: string, agent: string) => `${key} created and sent to ${agent}`,
