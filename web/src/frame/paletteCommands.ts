@@ -6,6 +6,7 @@ import { useWhyNotReview } from '../acting/useWhyNotReview'
 import { teamsQuery } from '../agents/queries'
 import type { Schemas } from '../api/client'
 import { home, pageHere } from '../app/base'
+import { useGatewayLacks } from '../app/gatewayLacks'
 import { places } from '../app/places'
 import { leads, queries, useMe } from '../app/queries'
 import { recentVisits } from '../app/recent'
@@ -111,6 +112,7 @@ export function useCommands(verbs: ItemActions, onKeys: () => void): Entry[] {
   const agents = useQuery(queries.agents).data
   const teams = useQuery({ ...teamsQuery, enabled: may }).data
   const needed = useNeeded(verbs)
+  const lacks = useGatewayLacks()
   const hold = useHold(s => void navigate({ to: '/standups/$id', params: { id: s.id } })).mutate
   return useMemo(() => {
     const lead = (of: Omit<Entry, 'group'>[]) => (may ? of : [])
@@ -138,7 +140,7 @@ export function useCommands(verbs: ItemActions, onKeys: () => void): Entry[] {
               }),
           })),
       ),
-      ...(teams ?? []).map(t => ({
+      ...(lacks.runs ? [] : (teams ?? [])).map(t => ({
         id: `standup-${t.key}`,
         icon: 'standups' as const,
         label: words.runStandup,
@@ -169,5 +171,5 @@ export function useCommands(verbs: ItemActions, onKeys: () => void): Entry[] {
       { id: 'out', icon: 'out', label: texts.app.signOut, run: session.signOut },
     ]
     return all.map(c => ({ ...c, group: words.commands }))
-  }, [may, agents, teams, needed, hold, navigate, onKeys])
+  }, [may, agents, teams, needed, lacks.runs, hold, navigate, onKeys])
 }

@@ -1,14 +1,13 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useApprove } from '../acting/useApprove'
 import { useWhyNotReview } from '../acting/useWhyNotReview'
 import { api, take } from '../api/client'
+import { useGatewayLacks } from '../app/gatewayLacks'
 import { rereadSoon } from '../app/live/patches'
-import { leads, queries, useMe } from '../app/queries'
+import { leads, useMe } from '../app/queries'
 import { mainKey } from '../sessions/outbox'
 import { type Limit, limitsQuery } from '../spend/limitQueries'
 import { useHold } from '../standups/actions'
-import { stopsMeetings } from '../standups/standup'
-import { texts } from '../texts'
 import { acting } from '../texts/acting'
 import { approvals } from '../texts/approvals'
 import { inbox as inboxWords } from '../texts/inbox'
@@ -45,11 +44,7 @@ function useActs(item: Told, verbs: ItemActions, limit: Limit | undefined): Reco
   const approve = useApprove()
   const whyNot = useWhyNotReview()
   const not = item.kind === 'task_review' ? whyNot(reviewOf(item)) : null
-  const gateway = useQuery(queries.gateway).data
-  const state = gateway ? (texts.app.live.gateway[gateway.state] ?? gateway.state) : null
-  const away = stopsMeetings(gateway) ? state : null
-  const unset = gateway?.state === 'not_configured' ? state : null // else it waits for the connection
-  const noJobs = away ?? (gateway?.scopes_missing.includes('operator.admin') ? state : null)
+  const lacks = useGatewayLacks()
   const { id, name } = item.subject
   const params = { path: { id } }
   const onError = (err: unknown) => sayFailed(err, words.couldNot)
@@ -84,20 +79,26 @@ function useActs(item: Told, verbs: ItemActions, limit: Limit | undefined): Reco
       run: () => approve.mutate(reviewOf(item)),
     },
     sendBack: { label: acting.sendBack.button, not, run: () => verbs.sendBack(item) },
-    runJob: { label: words.runJob, icon: 'reload', busy: runJob.isPending, not: noJobs, run: () => runJob.mutate() },
+    runJob: {
+      label: words.runJob,
+      icon: 'reload',
+      busy: runJob.isPending,
+      not: lacks.jobs,
+      run: () => runJob.mutate(),
+    },
     openRun: { label: words.openRun, href: sessionHref(item.run?.session_key ?? '') },
     dispatch: {
       label: words.dispatch,
       icon: 'reload',
       busy: dispatch.isPending,
-      not: unset,
+      not: lacks.ever,
       run: () => dispatch.mutate(),
     },
     retryStandup: {
       label: words.retryStandup,
       icon: 'reload',
       busy: hold.isPending,
-      not: away,
+      not: lacks.runs,
       run: () => hold.mutate({ id, team: '' }),
     },
     // The subject is the team.
@@ -105,11 +106,11 @@ function useActs(item: Told, verbs: ItemActions, limit: Limit | undefined): Reco
       label: words.runStandup,
       icon: 'reload',
       busy: hold.isPending,
-      not: away,
+      not: lacks.runs,
       run: () => hold.mutate({ team: id }),
     },
     openSession: { label: words.openSession, href: sessionHref(id) },
-    stopSession: { label: words.stopSession, icon: 'stop', ends: true, not: away, run: () => verbs.stop(item) },
+    stopSession: { label: words.stopSession, icon: 'stop', ends: true, not: lacks.runs, run: () => verbs.stop(item) },
     allowMore: {
       label: words.allowMore,
       help: words.allowMoreFor(limit?.window ?? 'day'),

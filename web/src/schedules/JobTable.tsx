@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import * as clock from '../app/clock'
 import { money, nanos, shortIn } from '../app/format'
+import { useGatewayLacks } from '../app/gatewayLacks'
 import { localTimes } from '../app/localTimes'
 import { useAgentNames } from '../sessions/Bits'
 import { limitsQuery } from '../spend/limitQueries'
@@ -242,6 +243,7 @@ export function Cost({ of: j }: { of: Job }) {
 /** Starts the job, and is busy until the runtime has accepted it. */
 export function RunNow({ job, run }: { job: Job; run: (job: Job) => Promise<unknown> }) {
   const [busy, setBusy] = useState(false)
+  const lacks = useGatewayLacks()
   return (
     <Button
       aria-label={`${words.runNow}: ${job.name}`}
@@ -249,6 +251,7 @@ export function RunNow({ job, run }: { job: Job; run: (job: Job) => Promise<unkn
       disabled={job.state.runningAt !== null}
       icon="play"
       look={isFailing(job) ? 'primary' : 'plain'}
+      not={lacks.jobs}
       onClick={() => {
         setBusy(true)
         void run(job).finally(() => setBusy(false))

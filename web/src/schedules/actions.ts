@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, take } from '../api/client'
+import { useGatewayLacks } from '../app/gatewayLacks'
 import { leads, useMe } from '../app/queries'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import type { MenuGroup } from '../ui/Menu'
@@ -15,6 +16,7 @@ const words = scheduleTexts
 export function useJobActions(go: Go) {
   const cache = useQueryClient()
   const may = leads(useMe().data)
+  const lacks = useGatewayLacks()
   return useMemo(() => {
     const send = (job: Job, enabled: boolean) =>
       take(api.PATCH('/api/v1/agentrt/jobs/{id}', { params: { path: { id: job.id } }, body: { enabled } }))
@@ -45,7 +47,13 @@ export function useJobActions(go: Go) {
     const menu = (job: Job): MenuGroup[] => [
       {
         items: [
-          { id: 'run', label: words.runNow, icon: 'play', disabled: !may, onSelect: () => void run(job) },
+          {
+            id: 'run',
+            label: words.runNow,
+            icon: 'play',
+            disabled: !may || lacks.jobs !== null,
+            onSelect: () => void run(job),
+          },
           {
             id: 'edit',
             label: words.edit,
@@ -69,5 +77,5 @@ export function useJobActions(go: Go) {
       },
     ]
     return { turn, run, menu, may }
-  }, [cache, may, go])
+  }, [cache, may, go, lacks.jobs])
 }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { gatewayLacks } from '../app/gatewayLacks'
 import { leads, queries, useMe } from '../app/queries'
 import { standups } from '../texts/standups'
 import { Button, buttonClass } from '../ui/Button'
@@ -9,7 +10,7 @@ import { dayText } from './Bits'
 import { participantsOf } from './participants'
 import { dayAddress } from './queries'
 import { NoGateway, RunButton } from './RunButton'
-import { type Standup, stopsMeetings } from './standup'
+import type { Standup } from './standup'
 import { useAgentName } from './useAgentName'
 
 const words = standups
@@ -42,7 +43,10 @@ export function NoneYet({ team, participants }: { team: string; participants: re
   const gateway = useQuery(queries.gateway).data
   const asked = participantsOf(participants, agents.data, gateway?.connected_at != null)
   const nobodyYet =
-    !agents.isPending && asked.known.length + asked.without.length === 0 && !asked.told && stopsMeetings(gateway)
+    !agents.isPending &&
+    asked.known.length + asked.without.length === 0 &&
+    !asked.told &&
+    gatewayLacks(gateway).runs !== null
   return (
     <div className="relative overflow-auto px-3 pt-2">
       <NoGateway history={false} />

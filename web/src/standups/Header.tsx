@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { dayIn } from '../app/days'
 import { money, myZone, shortIn, span } from '../app/format'
+import { useGatewayLacks } from '../app/gatewayLacks'
 import { leads, useMe } from '../app/queries'
 import { clock } from '../app/time'
 import { standups } from '../texts/standups'
@@ -83,6 +84,7 @@ function Facts({ standup: s }: { standup: Standup }) {
 
 function More({ standup: s, onRemoved }: { standup: Standup; onRemoved: () => void }) {
   const me = useMe().data
+  const lacks = useGatewayLacks()
   const [asks, setAsks] = useState<'again' | 'remove' | null>(null)
   const close = () => setAsks(null)
   const hold = useHold(close)
@@ -96,7 +98,16 @@ function More({ standup: s, onRemoved }: { standup: Standup; onRemoved: () => vo
       ? [{ id: 'copy', label: words.copy, icon: 'copy' as const, onSelect: () => void copyTranscript(s.id) }]
       : []),
     ...(s.status === 'completed' && me?.role !== 'user'
-      ? [{ id: 'again', label: words.again, icon: 'reload' as const, onSelect: () => setAsks('again') }]
+      ? [
+          {
+            id: 'again',
+            label: words.again,
+            icon: 'reload' as const,
+            disabled: lacks.runs !== null,
+            ...(lacks.runs ? { help: lacks.runs } : {}),
+            onSelect: () => setAsks('again'),
+          },
+        ]
       : []),
     ...(leads(me) && standOf(s) !== 'running'
       ? [

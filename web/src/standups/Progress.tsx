@@ -1,19 +1,18 @@
-import { useQuery } from '@tanstack/react-query'
-import { queries } from '../app/queries'
+import { useGatewayLacks } from '../app/gatewayLacks'
 import { standups } from '../texts/standups'
 import { Age } from '../ui/Age'
 import { AgentName } from '../ui/Face'
 import { State } from '../ui/State'
 import { ReportMark } from './Bits'
 import { progressSentence } from './progress'
-import { progressOf, type Standup, stopsMeetings } from './standup'
+import { progressOf, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
 const words = standups.progress
 
 /** The progress of a running standup: who is answering, for how long, and who is next. */
 export function ProgressOf({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
-  const gateway = useQuery(queries.gateway).data
+  const lacks = useGatewayLacks()
   const p = progressOf(standup)
   if (!p) return null
   const reviews = p.now === 'reviewing'
@@ -30,7 +29,7 @@ export function ProgressOf({ standup, nameOf }: { standup: Standup; nameOf: Name
           </span>
         )}
       </p>
-      {p.now !== 'opened' && stopsMeetings(gateway) && <p className="text-attention">{words.away}</p>}
+      {p.now !== 'opened' && lacks.runs && <p className="text-attention">{words.away}</p>}
       {p.now !== 'opened' && (
         <ol className="flex flex-wrap gap-x-5 gap-y-1">
           {standup.reports.map(r => (

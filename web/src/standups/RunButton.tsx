@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { gatewayLacks, useGatewayLacks } from '../app/gatewayLacks'
 import { queries, useMe } from '../app/queries'
 import { standups } from '../texts/standups'
 import { Button } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { useHold } from './actions'
-import { type Standup, stopsMeetings } from './standup'
+import type { Standup } from './standup'
 
 const words = standups
 
@@ -20,13 +21,13 @@ interface Props {
 /** The button that runs a standup. */
 export function RunButton({ verb, id, team, onStarted }: Props) {
   const me = useMe().data
-  const gateway = useQuery(queries.gateway).data
+  const lacks = useGatewayLacks()
   const hold = useHold(onStarted)
   if (me?.role === 'user') return <p className="text-soft text-xs">{words.whoMayRun}</p>
   return (
     <Button
       busy={hold.isPending}
-      disabled={stopsMeetings(gateway)}
+      disabled={lacks.runs !== null}
       icon={verb === 'retry' ? 'reload' : 'standups'}
       look="primary"
       onClick={() => hold.mutate({ team, ...(id ? { id } : {}) })}
@@ -39,7 +40,7 @@ export function RunButton({ verb, id, team, onStarted }: Props) {
 /** A banner that explains why no standup can run. */
 export function NoGateway({ history = true }: { history?: boolean }) {
   const gateway = useQuery(queries.gateway).data
-  if (!gateway || !stopsMeetings(gateway)) return null
+  if (!gateway || gatewayLacks(gateway).runs === null) return null
   return (
     <div
       className="no-print flex flex-wrap items-start gap-x-2 gap-y-1 rounded-md bg-attention-tint px-3 py-2 text-attention"

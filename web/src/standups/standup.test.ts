@@ -14,7 +14,6 @@ import {
   type Report,
   type Standup,
   standOf,
-  stopsMeetings,
   verbOf,
   verdictOf,
 } from './standup'
@@ -87,17 +86,6 @@ describe('how a standup stands', () => {
     expect(standOf(s)).toBe(stand)
     expect(verbOf(s)).toBe(verb)
   })
-  it.each([
-    ['connected', [], false],
-    ['connecting', [], false],
-    ['slow', [], false],
-    ['not_configured', [], true],
-    ['unreachable', [], true],
-    ['missing_scopes', ['operator.admin'], false],
-    ['missing_scopes', ['operator.write'], true],
-  ] as const)('a gateway that is %s and lacks %j stops meetings: %s', (state, missing, want) =>
-    expect(stopsMeetings({ state, scopes_missing: [...missing] })).toBe(want),
-  )
 })
 
 describe('the calendar', () => {

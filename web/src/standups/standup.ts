@@ -137,12 +137,3 @@ export function verdictOf(b: Blocker, facilitator: string): { by: string; text: 
   if (b.ended_why === 'decided') return b.decision
   return b.resolution ? { by: facilitator, text: b.resolution } : null
 }
-
-/** Returns whether the gateway's state prevents a standup. A slow gateway doesn't. */
-export function stopsMeetings(
-  gateway: Pick<Schemas['GatewayStatus'], 'state' | 'scopes_missing'> | undefined,
-): boolean {
-  if (!gateway) return false
-  if (gateway.state === 'missing_scopes') return gateway.scopes_missing.some(s => /\.(read|write)$/.test(s))
-  return !['connected', 'connecting', 'slow'].includes(gateway.state)
-}
