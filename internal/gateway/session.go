@@ -13,9 +13,6 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Session is a conversation with an agent, from the gateway's list of sessions. Its text
-// fields are truncated, and secrets and control characters are removed from them. An
-// empty string, a zero number or a zero time means that the value is unknown. Two
 // ListedKey returns the key under which lists have a session, given its key in events and in totals and the id of its
 // transcript. They differ for the run of a job: agent:<agent>:cron:<job>:run:<id> is listed without the last two parts,
 // as the session of the job's latest run (observed in OpenClaw 2026.9.6).
@@ -24,6 +21,9 @@ func ListedKey(key, id string) string {
 	return listed
 }
 
+// Session is a conversation with an agent, from the gateway's list of sessions. Its text
+// fields are truncated, and secrets and control characters are removed from them. An
+// empty string, a zero number or a zero time means that the value is unknown. Two
 // Sessions can be compared with ==.
 type Session struct {
 	Key          string // such as "agent:cto:main"; exactly as the gateway sends it

@@ -78,10 +78,15 @@ func newService(d *db.DB) *Service {
 	return s
 }
 
+func fake(s *Service) *runtime {
+	rt, _ := s.Runtime.(*runtime)
+	return rt
+}
+
 // stopsRuns runs the queue until the test ends. It calls stop for each session whose runs are stopped.
 func stopsRuns(t *testing.T, s *Service, stop func(sessionKey string)) {
 	t.Helper()
-	s.Runtime.(*runtime).stop = stop
+	fake(s).stop = stop
 	inBackground(t, s.Jobs.Run)
 }
 

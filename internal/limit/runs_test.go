@@ -209,7 +209,7 @@ func TestLimitOnOneRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass(1) // whether a session has the run is unknown
-		s.Runtime.(*runtime).connected.Store(true)
+		fake(s).connected.Store(true)
 		inBackground(t, s.Sessions.Run)
 		s.Sessions.Receive(mirror.Event{Event: link.Event{Name: link.EventConnected, Resync: true}})
 		waitFor(t, "the sessions", func() bool { _, err := s.Sessions.Overview(ctx, later); return err == nil })
