@@ -120,7 +120,6 @@ test: ## everything that must pass before a merge: about 8 minutes, and 10 more 
 nightly: needs web-needs ## everything: race detector on both databases, all browser flows, all of the journey, a benchmark, a release
 	@test/needs.sh nginx caddy buildah
 	test/postgres.sh $(GO) test $(RACE) -count=1 -shuffle=on -p 2 -parallel 4 -timeout 90m $(LONGEST) ./...
-	test/postgres.sh $(GO) test -count=1 -timeout 30m -run TestGrowth ./internal/app
 	@$(MAKE) --no-print-directory e2e
 	@$(MAKE) --no-print-directory journey
 	@$(MAKE) --no-print-directory bench BENCH=quick

@@ -24,15 +24,12 @@ import (
 	"wardroom/test/year"
 )
 
-// raced is whether the tests run with the race detector.
-var raced bool
-
 // Every statement of every route must cost about the same in a database with ten times
 // the rows. Otherwise it is fast in a new installation and slow after a year.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
-	if testing.Short() || raced {
-		t.Skip("takes a minute, and 20 with the race detector; make nightly runs it without")
+	if testing.Short() {
+		t.Skip("takes a minute")
 	}
 	both(t, func(t *testing.T, engine db.Engine) {
 		const few, many = 10_000, 100_000

@@ -1,14 +1,17 @@
 package app_test
 
 import (
+	"context"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/inbox"
 	"wardroom/internal/limit"
+	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 )
@@ -61,4 +64,49 @@ func TestLimitOnRunOfSession(t *testing.T) {
 	}
 	body["window"] = "run"
 	owner.post("/api/v1/limits", body).wantProblem(http.StatusConflict, "limit_run_not_in_progress")
+}
+
+// The limit on a run that is lost, such as one without usage, ends a minute after the runtime no longer has the run, and
+// not while the runtime's runs are unknown.
+func TestLimitOnLostRun(t *testing.T) {
+	t.Parallel()
+	a := newHouse(t, db.SQLite, nil).build()
+	ctx, later := actor.With(t.Context(), actor.System), time.Now()
+	a.Limits.Now = func() time.Time { return later }
+	change := func(query string) {
+		t.Helper()
+		if err := a.DB.Tx(ctx, func(tx *db.Tx) error { _, err := tx.Exec(ctx, query); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(`INSERT INTO usage_going (run_id, provider, model, read_at, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
+		input, output, cache_read, cache_write, other, price, calls, took)
+		VALUES ('lost', 'p', 'm', '2026-11-16T08:00:00Z', 0, 'cto', 'agent:cto:main', 's', 'human', '', '', '', 1, 0, 0, 0, 0, 'unpriced', 0, 0)`)
+	n := limit.New{Scope: limit.OneRun, ScopeID: "lost", Measure: limit.Calls, Amount: "9", Window: limit.PerRun, Action: limit.Stop}
+	if _, err := a.Limits.Create(ctx, n); err != nil {
+		t.Fatal(err)
+	}
+	change(`DELETE FROM usage_going`)
+	pass := func(left int) {
+		t.Helper()
+		if err := a.Limits.EndPeriods(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := a.Limits.List(ctx); err != nil || len(all) != left {
+			t.Errorf("the limits are %+v, want %d; %v", all, left, err)
+		}
+		later = later.Add(time.Minute)
+	}
+	pass(1)
+	pass(1)
+	following, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	for _, run := range []func(context.Context) error{a.Gateway.Run, a.Mirror.Run, a.Sessions.Run} {
+		running.Go(func() { _ = run(following) })
+	}
+	waitFor(t, "the sessions", func() bool { _, err := a.Sessions.Overview(ctx, later); return err == nil })
+	pass(1) // the run can still reach the ledger
+	pass(0)
 }

@@ -7,17 +7,14 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"wardroom/internal/event"
-	"wardroom/internal/gateway"
 	"wardroom/internal/hold"
 	"wardroom/internal/inbox"
-	"wardroom/internal/mirror"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -32,12 +29,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// runtime is one in which every stop succeeds. It has no sessions, which nobody knows until it is connected.
+// runtime is one in which every stop succeeds, and that cannot be asked for its sessions.
 type runtime struct {
-	session.Runtime
+	session.Runtime // the rest is not used
 
-	stop      func(sessionKey string)
-	connected atomic.Bool
+	stop func(sessionKey string)
 }
 
 func (r *runtime) StopSession(_ context.Context, sessionKey, _ string) (ids []string, stopped bool, err error) {
@@ -45,57 +41,31 @@ func (r *runtime) StopSession(_ context.Context, sessionKey, _ string) (ids []st
 	return nil, true, nil
 }
 
-func (r *runtime) Connection() (any, error) {
-	if r.connected.Load() {
-		return 1, nil
-	}
-	return nil, errors.New("not connected")
-}
-
-func (*runtime) SubscribeSessions(context.Context) error { return nil }
-
-func (*runtime) ListSessions(context.Context, int) (gateway.Sessions, error) {
-	return gateway.Sessions{}, nil
-}
+func (*runtime) Connection() (any, error) { return nil, errors.New("not connected") }
 
 // newService returns a service that watches its own ledger. Its runs are stopped while its queue runs.
 func newService(d *db.DB) *Service {
 	log, rt := slog.New(slog.DiscardHandler), &runtime{stop: func(string) {}}
-	events, raised := &event.Service{DB: d, Now: time.Now, Log: log}, &inbox.Service{DB: d, Now: time.Now}
 	s := &Service{
-		DB: d, Now: time.Now, Zone: time.UTC, Inbox: raised, Jobs: job.New(d, log, time.Now), Runtime: rt,
+		DB: d, Now: time.Now, Zone: time.UTC, Inbox: &inbox.Service{DB: d, Now: time.Now}, Jobs: job.New(d, log, time.Now), Runtime: rt,
 		Holds:    &hold.Service{DB: d, Now: time.Now, Log: log, Jobs: job.New(d, log, time.Now)},
 		Standups: &standup.Service{DB: d, Facilitator: "coo", Participants: []string{"cto", "cpo"}},
 	}
 	s.Usage = &usage.Service{
-		DB: d, Now: time.Now, Log: log, Zone: time.UTC, Events: events, Changed: func() {}, Grew: s.Evaluate, Urgent: s.Urgent,
+		DB: d, Now: time.Now, Log: log, Zone: time.UTC, Events: &event.Service{DB: d}, Changed: func() {}, Grew: s.Evaluate, Urgent: s.Urgent,
 	}
-	s.Sessions = &session.Service{
-		DB: d, Now: time.Now, Log: log, Runtime: rt, Events: events, Inbox: raised, Lists: &mirror.Sessions{}, Usage: s.Usage,
-		Patience: time.Minute,
-	}
+	s.Sessions = &session.Service{DB: d, Now: time.Now, Log: log, Runtime: rt, Patience: time.Minute}
 	s.Jobs.Kinds[KindStop], s.Jobs.Poll = s.Kind(), 50*time.Millisecond
 	return s
-}
-
-func fake(s *Service) *runtime {
-	rt, _ := s.Runtime.(*runtime)
-	return rt
 }
 
 // stopsRuns runs the queue until the test ends. It calls stop for each session whose runs are stopped.
 func stopsRuns(t *testing.T, s *Service, stop func(sessionKey string)) {
 	t.Helper()
-	fake(s).stop = stop
-	inBackground(t, s.Jobs.Run)
-}
-
-// inBackground runs fn until the test ends.
-func inBackground(t *testing.T, fn func(context.Context) error) {
-	t.Helper()
+	s.Runtime = &runtime{stop: stop}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { defer close(ended); _ = fn(ctx) }()
+	go func() { defer close(ended); _ = s.Jobs.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
 }
 
