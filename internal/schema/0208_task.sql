@@ -48,7 +48,6 @@ CREATE TABLE tasks (
 	due_at         TIMESTAMP,
 	due_rank       BIGINT NOT NULL DEFAULT 253402300800000000, -- due_at in microseconds since 1970; the year 10000 for none
 	urgency        BIGINT NOT NULL DEFAULT 0, -- priority_rank and due_rank as one number; agents claim the lowest first
-	started_at     TIMESTAMP, -- last move from backlog or todo to in_progress
 	done_at        TIMESTAMP,
 	moved_at       TIMESTAMP NOT NULL, -- last change of status
 	archived_at    TIMESTAMP,

@@ -1,0 +1,3 @@
+-- +goose Up
+
+ALTER TABLE tasks ADD COLUMN started_at TIMESTAMP; -- last move from backlog or todo to in_progress
