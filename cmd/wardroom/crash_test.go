@@ -29,6 +29,9 @@ func TestKilledUnderLoad(t *testing.T) {
 		t.Fatalf("build the binary: %v\n%s", err, out)
 	}
 	kills := map[db.Engine]int{db.SQLite: 50, db.Postgres: 15}
+	if testing.Short() {
+		kills = map[db.Engine]int{db.SQLite: 10, db.Postgres: 5}
+	}
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()

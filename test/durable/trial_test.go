@@ -28,14 +28,14 @@ const (
 // last.
 func team() []string { return []string{"cto", "cpo", "cmo", "coo"} }
 
-// sample returns all points at which the service is killed, and in a short run a quarter of them, which differs
+// sample returns all points at which the service is killed, and in a short run an eighth of them, which differs
 // between the databases.
 func sample[P any](points []P, engine db.Engine) []P {
 	if !testing.Short() {
 		return points
 	}
 	var some []P
-	for i := 2 * int(engine); i < len(points); i += 4 {
+	for i := 2 * int(engine); i < len(points); i += 8 {
 		some = append(some, points[i])
 	}
 	return some

@@ -8,6 +8,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -28,13 +29,16 @@ type Redactor struct {
 }
 
 // New returns a Redactor for all known forms of secrets.
-func New() *Redactor {
+func New() *Redactor { return compiled() }
+
+// compiled compiles the expressions once, which takes about 10 ms.
+var compiled = sync.OnceValue(func() *Redactor {
 	return &Redactor{
 		patterns: patterns(), truncated: regexp.MustCompile(truncatedSecret),
 		name:  regexp.MustCompile(`(?i)^(?:.*[_.-])?(?:pass(?:word|wd|phrase)?|pwd|secret(?:[_-]?key)?|client[_-]?secret|api[_-]?key|apikey|x-api-key|access[_-]?token|refresh[_-]?token|auth[_-]?token|private[_-]?key|client-key-data|dockerconfigjson|dockercfg|identitytoken|registrytoken|session[_-]?token|bearer[_-]?token|authorization|cookie|set-cookie|[A-Z_]*(?-i:PASSWORD|PGPASSWORD|SSHPASS|MYSQL_PWD))$`),
 		tools: tools(), option: regexp.MustCompile(`^--?(?:[a-z0-9]+-)*(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key|secret-key|access-key|auth|creds|credentials|storepass|keypass)$`),
 	}
-}
+})
 
 // Text redacts the recognized secrets in a text.
 func (m *Redactor) Text(text string) string { return m.text(text, false) }
