@@ -339,6 +339,7 @@ func (a *App) wireSchedules() {
 	a.Schedules = &schedule.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Redact: a.redact, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace,
 		Patience: cfg.GatewayTimeout, Inbox: a.Inbox, Events: a.Events, Holds: a.Holds, Tasks: a.Tasks,
+		Usage: a.Usage,
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*web.List[Arch
 
 // Ref is the path parameter that identifies an archived session.
 type Ref struct {
-	ID string `path:"id" maxLength:"64" doc:"The session's ID in the archive."`
+	ID string `path:"id" maxLength:"512" doc:"The session's ID in the archive, or the session_key of a job's run."`
 }
 
 type getOutput struct{ Body Archived }

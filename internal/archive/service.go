@@ -163,10 +163,10 @@ func (s *Service) Messages(
 			to = min(n, to)
 		}
 		from := max(to-int64(limit), 0)
-		if from, err = fitting(ctx, q, id, from, to); err != nil {
+		if from, err = fitting(ctx, q, a.ID, from, to); err != nil {
 			return err
 		}
-		if messages, err = between(ctx, q, id, from, to); err != nil {
+		if messages, err = between(ctx, q, a.ID, from, to); err != nil {
 			return err
 		}
 		if from > 0 {

@@ -234,7 +234,13 @@ func sessions() list.List[Archived] {
 	}
 }
 
+// find returns a session by its id, or by the key of a job's run, which is archived as one of the transcripts of the
+// job's session.
 func find(ctx context.Context, q db.Queryer, id string) (Archived, error) {
+	if key, transcript, ok := gateway.RunOfJob(id); ok {
+		where := ` WHERE session_key IN (?, ?) AND transcript_id = ? ORDER BY messages DESC, id LIMIT 1`
+		return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM `+withUsage+where, key, id, transcript))
+	}
 	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM `+withUsage+` WHERE id = ?`, id))
 }
 

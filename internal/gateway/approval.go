@@ -145,7 +145,7 @@ func (c *Client) approval(w wireApproval) (Approval, bool) {
 		Executable: c.short(string(r.Executable)),
 		Detail:     c.secrets.Lines(strings.TrimSpace(string(r.About + "\n\n" + r.Detail))), Scope: c.short(r.Scope.text()),
 		Source: c.short(string(first(r.PluginID, r.Tool))), Severity: c.short(string(r.Severity)), Risks: c.risks(r),
-		AgentID: c.short(string(r.AgentID)), SessionKey: keyOrEmpty(r.SessionKey), RunID: keyOrEmpty(r.RunID),
+		AgentID: c.short(string(r.AgentID)), SessionKey: sessionKey(r.SessionKey), RunID: keyOrEmpty(r.RunID),
 		Digest: w.digest(), CreatedAt: c.ownTime(w.CreatedAt), ExpiresAt: c.ownTime(w.ExpiresAt),
 	}
 	if w.Kind == PluginApproval || w.Kind == "" && strings.HasPrefix(id, "plugin:") {

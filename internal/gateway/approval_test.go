@@ -56,8 +56,9 @@ func TestApprovalRequests(t *testing.T) {
 		p.Severity != "critical" || p.Source != "wardroom-test" || len(p.Decisions) != 3 {
 		t.Errorf("the plugin's request is %+v", p)
 	}
-	if j := r.content(t, c, "command of a job").Approval; j.Scope != `job "nightly": /usr/bin/uname -s` {
-		t.Errorf("the scope is %q", j.Scope)
+	j := r.content(t, c, "command of a job").Approval
+	if j.Scope != `job "nightly": /usr/bin/uname -s` || j.SessionKey != "agent:cpo:cron:7bf2a743-8e9d-4e48-b13c-665cd7b8eeb4" {
+		t.Errorf("the scope is %q, the session %s", j.Scope, j.SessionKey)
 	}
 	if s := r.content(t, c, "plugin without a session").Approval; s.SessionKey != "" || s.Scope != "" {
 		t.Errorf("%+v", s)

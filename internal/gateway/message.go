@@ -55,15 +55,19 @@ const (
 
 // Turns reads a page of a conversation: at most limit rows (1 to 500), after skipping the
 // newest offset rows. If the session does not exist, the page is empty. There may be
-// fewer turns than rows, because tool results are merged into their calls.
+// fewer turns than rows, because tool results are merged into their calls. The key can be that of a
+// job's run, until the next one begins.
 func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset int64) (TurnPage, error) {
 	limit = min(max(limit, 1), turnsMost)
 	p := historyParams{SessionKey: sessionKey, Limit: limit, Offset: max(offset, 0), MaxChars: askedChars}
-	var h turnHistory
-	if err := c.call(ctx, "chat.history", p, &h); err != nil {
-		if noSession(err) {
-			return TurnPage{}, nil
+	h, err := c.turnHistory(ctx, p)
+	if listed, transcript, isRun := RunOfJob(sessionKey); isRun && err == nil && h.SessionID == "" {
+		p.SessionKey = listed
+		if h, err = c.turnHistory(ctx, p); string(h.SessionID) != transcript {
+			h = turnHistory{} // of another run
 		}
+	}
+	if err != nil {
 		return TurnPage{}, fmt.Errorf("read messages: %w", err)
 	}
 	page := TurnPage{SessionID: c.secrets.Line(string(h.SessionID)), Total: h.TotalMessages.Count()}
@@ -86,6 +90,14 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 		page.Pending = c.pending(h.PendingInputs)
 	}
 	return page, nil
+}
+
+// turnHistory requests a page of a transcript. It is empty if the session does not exist.
+func (c *Client) turnHistory(ctx context.Context, p historyParams) (h turnHistory, err error) {
+	if err = c.call(ctx, "chat.history", p, &h); err != nil && noSession(err) {
+		return turnHistory{}, nil
+	}
+	return h, err
 }
 
 // TurnsBefore is like Turns, but returns only rows with a sequence number below seq. The offset was
@@ -204,9 +216,7 @@ func (c *Client) turn(r row, list []part) Turn {
 		}
 		if json.Unmarshal(r.Provenance, &p) == nil {
 			t.Origin, t.JobID = c.short(string(first(p.Tool, p.Kind))), c.short(string(p.Job))
-			if validKey(string(p.From)) {
-				t.From = string(p.From)
-			}
+			t.From = sessionKey(p.From)
 		}
 	}
 	if t.Failed {

@@ -76,7 +76,7 @@ func (c *Client) question(w wireQuestion) (PersonQuestion, bool) {
 		return PersonQuestion{}, false
 	}
 	q := PersonQuestion{
-		ID: string(w.ID), AgentID: c.short(string(w.AgentID)), SessionKey: keyOrEmpty(w.SessionKey),
+		ID: string(w.ID), AgentID: c.short(string(w.AgentID)), SessionKey: sessionKey(w.SessionKey),
 		RunID: keyOrEmpty(w.RunID), Digest: w.digest(), CreatedAt: c.ownTime(w.CreatedAt), ExpiresAt: c.ownTime(w.ExpiresAt),
 	}
 	for _, p := range w.Parts {

@@ -13,12 +13,24 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// ListedKey returns the key under which lists have a session, given its key in events and in totals and the id of its
-// transcript. They differ for the run of a job: agent:<agent>:cron:<job>:run:<id> is listed without the last two parts,
-// as the session of the job's latest run (observed in OpenClaw 2026.9.6).
-func ListedKey(key, id string) string {
-	listed, _ := strings.CutSuffix(key, ":run:"+id)
-	return listed
+// RunOfJob splits the key of the session of a job's run: agent:<agent>:cron:<job>:run:<transcript>. Events, totals,
+// approvals, questions and the list of runs use such keys. Lists of sessions have only the session of the job's latest
+// run, under the key listed. After a run that succeeded, the gateway has its session only under that key, until the
+// next run (observed in OpenClaw 2026.9.6). For any other key, ok is false.
+func RunOfJob(key string) (listed, transcript string, ok bool) {
+	part := strings.Split(key, ":")
+	if len(part) != 6 || part[0] != "agent" || part[2] != "cron" || part[4] != "run" || part[5] == "" {
+		return "", "", false
+	}
+	return strings.Join(part[:4], ":"), part[5], true
+}
+
+// listedKey returns the key under which lists have a session.
+func listedKey(key string) string {
+	if listed, _, ok := RunOfJob(key); ok {
+		return listed
+	}
+	return key
 }
 
 // Session is a conversation with an agent, from the gateway's list of sessions. Its text
@@ -254,7 +266,7 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 		s.Status = "failed"
 	}
 	if parent := string(first(r.Parent, r.SpawnedBy)); validKey(parent) {
-		s.ParentKey = parent
+		s.ParentKey = listedKey(parent)
 	}
 	if s.AgentID == "" {
 		s.AgentID = agentOf(s.Key)

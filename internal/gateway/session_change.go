@@ -16,9 +16,11 @@ type SessionChange struct {
 	Key   string  // empty when the event names no session
 	Row   Session // the session's current row; set only if Whole
 	Whole bool    // the event contains the complete row
-	Gone  bool    // the session was deleted or archived, so that no list includes it
-	Stamp int64   // when the gateway built the row, in milliseconds of its clock; 0 when unknown
-	Reset bool    // the transcript was reset: earlier messages are gone
+	// Gone means that the session was deleted or archived, so that no list includes it. Key is then the gateway's own:
+	// the end of an old run of a job does not end the job's session.
+	Gone  bool
+	Stamp int64 // when the gateway built the row, in milliseconds of its clock; 0 when unknown
+	Reset bool  // the transcript was reset: earlier messages are gone
 	// Said is the beginning of the new message, on a single line. It is empty if the
 	// event is not about a message. Row.LastMessage may still contain an older message,
 	// because the gateway updates it for lists but not for events.
@@ -71,7 +73,7 @@ func (c *Client) Content(e link.Event) Content {
 			State wire.Word `json:"state"`
 		}
 		bad := json.Unmarshal(e.Payload, &p) != nil
-		is := Content{Active: keyOrEmpty(p.Key)}
+		is := Content{Active: sessionKey(p.Key)}
 		if e.Name == "chat" && (bad || p.State == "final" || p.State == "aborted" || p.State == "error") {
 			is.Change = &SessionChange{Key: is.Active}
 		}
@@ -84,7 +86,7 @@ func (c *Client) Content(e link.Event) Content {
 			} `json:"task"`
 		}
 		_ = json.Unmarshal(e.Payload, &p) // an unreadable payload names no session
-		if key := keyOrEmpty(first(p.Task.Child, p.Task.Key)); key != "" {
+		if key := sessionKey(first(p.Task.Child, p.Task.Key)); key != "" {
 			return Content{Change: &SessionChange{Key: key}}
 		}
 	}
@@ -104,7 +106,7 @@ func agentContent(payload json.RawMessage) Content {
 		} `json:"data"`
 	}
 	bad := json.Unmarshal(payload, &p) != nil
-	is := Content{Active: keyOrEmpty(p.SessionKey)}
+	is := Content{Active: sessionKey(p.SessionKey)}
 	if bad || p.Stream != "lifecycle" || is.Active == "" || !validKey(string(p.RunID)) {
 		return is
 	}
@@ -121,7 +123,10 @@ func agentContent(payload json.RawMessage) Content {
 	return is
 }
 
-// keyOrEmpty returns a session key if it is valid. Otherwise it returns an empty string.
+// sessionKey returns the key under which lists have the session, or an empty string if the given key is not valid.
+func sessionKey(w wire.Word) string { return listedKey(keyOrEmpty(w)) }
+
+// keyOrEmpty returns a key if it is valid. Otherwise it returns an empty string.
 func keyOrEmpty(w wire.Word) string {
 	if !validKey(string(w)) {
 		return ""
@@ -147,23 +152,30 @@ func (c *Client) readRowEvent(payload json.RawMessage) *rowEvent {
 		Seq     wire.Number     `json:"messageSeq"`
 	}
 	bad := json.Unmarshal(payload, &p) != nil
-	is := &rowEvent{active: keyOrEmpty(p.Key)}
+	is := &rowEvent{active: sessionKey(p.Key)}
 	if bad {
 		return is
 	}
 	is.message, is.seq = p.Message, p.Seq
 	is.SessionChange = SessionChange{Key: is.active, Gone: p.Reason == "delete", Reset: p.Reason == "reset"}
+	if is.Gone {
+		is.Key = keyOrEmpty(p.Key)
+	}
 	if m := p.Message; m != nil && (m.Role == "user" || m.Role == "assistant") {
 		if is.Said = c.preview(visible(parts(m.Content))); is.Said != "" {
 			is.SaidBy = string(m.Role)
 		}
 	}
 	row, facts, ok := c.readRow(p.Row)
-	if !ok || is.Gone || is.Key != "" && is.Key != row.Key {
+	key := row.Key
+	if row.Key = listedKey(key); !ok || is.Gone || is.Key != "" && is.Key != row.Key {
 		return is
 	}
 	is.Key, is.Stamp, is.Gone = row.Key, facts.stamp, facts.archived
-	if facts.whole && !is.Gone {
+	switch {
+	case is.Gone:
+		is.Key = key
+	case facts.whole:
 		is.Row, is.Whole = row, true
 	}
 	return is

@@ -143,3 +143,41 @@ func TestRowsOfEvents(t *testing.T) {
 		}
 	}
 }
+
+// The run of a job is shown, stopped, asked and paid for as the session that lists have, whatever the gateway calls it.
+// Old runs are deleted under their own keys, and the job's session must survive that.
+func TestEventsOfAJobsRun(t *testing.T) {
+	t.Parallel()
+	c := idle(t)
+	const listed, run = "agent:cto:cron:job-1", "agent:cto:cron:job-1:run:t1"
+	content := func(name, payload string) gateway.Content {
+		return c.Content(link.Event{Name: name, Payload: json.RawMessage(strings.ReplaceAll(payload, "KEY", run))})
+	}
+	row := content("sessions.changed", `{"sessionKey":"KEY","session":{"key":"KEY","sessionId":"t1","hasActiveRun":true}}`).Change
+	message := content("session.message", `{"sessionKey":"KEY","message":{"role":"assistant","content":"x"}}`)
+	began := content("agent", `{"sessionKey":"KEY","runId":"r","stream":"lifecycle","data":{"phase":"start"}}`)
+	child := content("sessions.changed", `{"session":{"key":"agent:cto:subagent:1","parentSessionKey":"KEY","hasActiveRun":true}}`).Change
+	for what, got := range map[string]string{
+		"a row": row.Key, "the key in a row": row.Row.Key, "a message": message.Active, "a message's session": message.Change.Key,
+		"a run": began.Active, "a run's session": began.Change.Run.SessionKey, "a parent": child.Row.ParentKey,
+		"a chat": content("chat", `{"sessionKey":"KEY","state":"final"}`).Change.Key,
+		"a task": content("task", `{"task":{"sessionKey":"KEY"}}`).Change.Key,
+	} {
+		if got != listed {
+			t.Errorf("%s is about %q, want %q", what, got, listed)
+		}
+	}
+	if row.Row.ID != "t1" || !row.Whole || !row.Row.Active {
+		t.Errorf("the row is %+v", row)
+	}
+	for _, payload := range []string{`{"sessionKey":"KEY","reason":"delete"}`, `{"session":{"key":"KEY","archived":true,"hasActiveRun":false}}`} {
+		if gone := content("sessions.changed", payload).Change; !gone.Gone || gone.Key != run {
+			t.Errorf("an old run that is gone: %+v", gone)
+		}
+	}
+	for _, other := range []string{"agent:cto:cron:job-1", "agent:cto:custom:a:run:b", "agent:cto:cron:job-1:run", "k"} {
+		if got := content("chat", `{"sessionKey":"`+other+`","state":"final"}`).Active; got != other {
+			t.Errorf("%q is %q", other, got)
+		}
+	}
+}

@@ -303,7 +303,7 @@ func TestUsage(t *testing.T) {
 			return `{"provider":"p","model":"` + model + `","totals":{` + members + `}}`
 		}
 		row := func(id, models string) json.RawMessage {
-			return json.RawMessage(`{"key":"agent:cto:` + id + `","sessionId":"` + id + `","usage":{"input":9,"output":9,"lastActivity":1795161714635,"modelUsage":[` + models + `]}}`)
+			return json.RawMessage(`{"key":"agent:cto:cron:j:run:` + id + `","sessionId":"` + id + `","usage":{"input":9,"output":9,"lastActivity":1795161714635,"modelUsage":[` + models + `]}}`)
 		}
 		u := read(t, with(t, r.Usage.Response, "payload.sessions", []any{
 			row("two", model("a", `"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":15,"totalCost":1e-9,"missingCostEntries":0`)+","+
@@ -312,7 +312,7 @@ func TestUsage(t *testing.T) {
 			row("", model("a", `"input":1,"output":2`)),
 		}))
 		want := []gateway.TranscriptUsage{{
-			SessionKey: "agent:cto:two", SessionID: "two", AgentID: "cto", LastAt: clock.At(time.UnixMilli(1795161714635)),
+			SessionKey: "agent:cto:cron:j", SessionID: "two", AgentID: "cto", LastAt: clock.At(time.UnixMilli(1795161714635)),
 			Models: []gateway.ModelTotals{
 				{Provider: "p", Model: "a", Totals: gateway.Totals{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CostNanoUSD: 1, Pricing: gateway.Priced}, Other: 5},
 				{Provider: "p", Model: "b", Totals: gateway.Totals{Input: 1}},

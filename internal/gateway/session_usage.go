@@ -137,7 +137,7 @@ type usageDetail struct {
 // if any part of the row is unreadable, because an incomplete sum would be wrong.
 func (c *Client) transcript(key, id, agentID wire.Word, d usageDetail) (TranscriptUsage, bool) {
 	t := TranscriptUsage{
-		SessionKey: c.short(string(key)), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)),
+		SessionKey: listedKey(c.short(string(key))), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)),
 		LastAt: d.LastActivity.Time(),
 	}
 	if t.SessionID == "" || !validKey(string(key)) {

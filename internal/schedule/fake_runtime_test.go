@@ -22,6 +22,7 @@ import (
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/redact"
 	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -223,6 +224,9 @@ func (h *fixture) replica(d *db.DB) *Service {
 		Inbox: &inbox.Service{DB: d, Now: h.r.clock}, Events: &event.Service{DB: d},
 		StartsStandup: func(context.Context, db.Queryer, gateway.Job) (bool, error) { return false, nil },
 		Holds:         &hold.Service{DB: d}, Tasks: &task.Service{DB: d, Now: h.r.clock}, Redact: redact.New(),
+		Usage: &usage.Service{
+			DB: d, Now: h.r.clock, Zone: time.UTC, Grew: func(context.Context, *db.Tx, usage.Run, bool) error { return nil },
+		},
 	}
 }
 

@@ -2,6 +2,8 @@ package schedule
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,7 +11,9 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
+	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/page"
+	"wardroom/internal/usage"
 )
 
 // A run that the runtime calls ok must not count as a success if its transcript ends in an error: the slot is failed,
@@ -154,9 +158,30 @@ func TestUnlistedJob(t *testing.T) {
 		if err != nil || j.Name != "Night watch" || j.AgentID != "cpo" || j.Watched || !strings.Contains(j.Unwatched, "does not list") {
 			t.Errorf("%+v, %v", j, err)
 		}
-		part, err := h.Runs(h.ctx(), "ghost", page.Want{Query: page.Query{Limit: 5}})
-		if err != nil || len(part.Rows) != 1 {
-			t.Errorf("its runs are %+v, %v", part.Rows, err)
+		runs := func() (costs []string) {
+			part, err := h.Runs(h.ctx(), "ghost", page.Want{Query: page.Query{Limit: 5}})
+			for _, r := range part.Rows {
+				costs = append(costs, fmt.Sprint(r.CostUSD))
+			}
+			if err != nil || len(part.Rows) != 1 {
+				t.Errorf("its runs are %+v, %v", part.Rows, err)
+			}
+			return costs
+		}
+		if got := runs(); !slices.Equal(got, []string{"<nil>"}) {
+			t.Errorf("before it is counted, a run costs %v", got)
+		}
+		if err := d.Tx(h.ctx(), func(tx *db.Tx) error {
+			_, err := h.Usage.Note(h.ctx(), tx, usage.Run{
+				RunID: "1", AgentID: "cpo", SessionKey: "agent:cpo:cron:ghost", SessionID: "1", EndedAt: h.r.clock(),
+				Parts: []usage.Part{{Provider: "p", Model: "m", Tokens: usage.Tokens{Input: 1}, Cost: new(money.Nano(70_000_000))}},
+			})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := runs(); !slices.Equal(got, []string{"0.07"}) {
+			t.Errorf("a run of $0.07 costs %v", got)
 		}
 		h.at("08:33:00")
 		h.r.ended("ghost", "08:34:00", "08:34:30", "ok", "2")

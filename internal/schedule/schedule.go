@@ -16,6 +16,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/cron"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/money"
 )
 
 // Errors that the schedule operations return, in addition to the gateway's errors.
@@ -65,15 +66,16 @@ type Time struct {
 
 // Run is a finished run of a job. Its text comes from agents and is untrusted.
 type Run struct {
-	JobID      string     `json:"job_id"`
-	RunID      string     `json:"run_id" doc:"Empty if unknown."`
-	SessionKey string     `json:"session_key" doc:"The session of the run; empty if unknown."`
-	Status     string     `json:"status" doc:"The runtime's status: ok, error or skipped."`
-	Error      string     `json:"error" doc:"The runtime's error message; empty if the run had no error."`
-	Summary    string     `json:"summary" doc:"The start of the agent's answer."`
-	Manual     bool       `json:"manual" doc:"Whether the run was started manually."`
-	StartedAt  clock.Time `json:"started_at"`
-	EndedAt    clock.Time `json:"ended_at"`
+	JobID      string      `json:"job_id"`
+	RunID      string      `json:"run_id" doc:"Empty if unknown."`
+	SessionKey string      `json:"session_key" doc:"The session of the run, also as the id in /sessions/{id}; empty if unknown."`
+	Status     string      `json:"status" doc:"The runtime's status: ok, error or skipped."`
+	Error      string      `json:"error" doc:"The runtime's error message; empty if the run had no error."`
+	Summary    string      `json:"summary" doc:"The start of the agent's answer."`
+	Manual     bool        `json:"manual" doc:"Whether the run was started manually."`
+	StartedAt  clock.Time  `json:"started_at"`
+	EndedAt    clock.Time  `json:"ended_at"`
+	CostUSD    *money.Nano `json:"cost_usd" doc:"Cost of the run; null if it is unknown."`
 
 	undelivered bool   // as in gateway.JobRun; false in stored runs
 	jobName     string // of the job; empty in stored runs

@@ -22,6 +22,7 @@ import (
 	"wardroom/internal/platform/page"
 	"wardroom/internal/platform/redact"
 	"wardroom/internal/task"
+	"wardroom/internal/usage"
 )
 
 // Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. Run mirrors
@@ -38,6 +39,7 @@ type Service struct {
 	Patience time.Duration  // how long requests wait for the first read
 	Holds    *hold.Service
 	Tasks    *task.Service  // gets the tasks of runs
+	Usage    *usage.Service // has what runs cost
 	Events   *event.Service // tells live streams which jobs have changed
 
 	// StartsStandup reports whether a job starts the standups of a team. Then a standup that did not start raises an inbox
@@ -176,7 +178,31 @@ func (s *Service) Runs(ctx context.Context, id string, want page.Want) (part pag
 		part, err = runs.Read(ctx, q, w, want)
 		return err
 	})
-	return part, err
+	if err != nil {
+		return part, err
+	}
+	return part, s.addCosts(ctx, part.Rows)
+}
+
+// addCosts adds what the runs cost, as far as the ledger knows their transcripts.
+func (s *Service) addCosts(ctx context.Context, runs []Run) error {
+	var ids []string
+	for i := range runs {
+		if _, id, ok := gateway.RunOfJob(runs[i].SessionKey); ok {
+			ids = append(ids, id)
+		}
+	}
+	used, err := s.Usage.OfTranscripts(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("read the costs of a job's runs: %w", err)
+	}
+	for i := range runs {
+		_, id, _ := gateway.RunOfJob(runs[i].SessionKey)
+		if u, ok := used[id]; ok && u.Priced {
+			runs[i].CostUSD = new(u.Cost)
+		}
+	}
+	return nil
 }
 
 // exists returns gateway.ErrNoJob if no current or former job has the given ID.

@@ -74,7 +74,7 @@ func (s *Models) Receive(e mirror.Event) {
 		return
 	}
 	t := e.Message()
-	parts := strings.Split(e.Active, ":") // agent:cto:main, agent:cto:cron:<job>:run:<id>
+	parts := strings.Split(e.Active, ":") // agent:cto:main, agent:cto:cron:<job>
 	if u := t.Usage; u == nil || u.Provider == "" || u.Model == "" || u.Input+u.Output+u.CacheRead+u.CacheWrite == 0 ||
 		len(parts) < 3 || parts[0] != "agent" {
 		return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"testing"
 	"time"
 
@@ -217,35 +216,6 @@ func TestFollowBusy(t *testing.T) {
 }
 
 // TestReconcile checks that the ledger equals the runtime's totals, whatever could not be read.
-// A job's run counts for the session that is listed afterwards, whichever of its two keys it had when it was read.
-func TestSessionOfAJob(t *testing.T) {
-	t.Parallel()
-	p := newScenario(dbtest.New(t))
-	const listed = "agent:cto:cron:job-1"
-	for i := range 2 {
-		c := p.open(fmt.Sprintf("%s:run:t%d", listed, i)) // as in events: t0 and t1 are the transcripts
-		p.ask(c, fmt.Sprint("run-", i), used("m", 10, 1, 5))
-		if i == 0 {
-			p.sync(t, false)
-		}
-	}
-	counted := p.counted()
-	for _, c := range p.sessions {
-		c.deleted = true
-	}
-	for range 2 { // the second transcript was never read
-		counted.At = clock.At(p.tick(settleTime))
-		if err := p.reader.work(t.Context(), nil, counted); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rows, err := p.DB.Query(t.Context(), `SELECT kind || ' ' || session_key FROM usage_ledger ORDER BY kind`)
-	got, err := db.All(rows, err, func(r db.Row) (line string, err error) { return line, r.Scan(&line) })
-	if want := []string{"reconciled " + listed, "run " + listed}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v, want %q", got, err, want)
-	}
-}
-
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	t.Run("a session that was deleted before anybody read it", func(t *testing.T) {

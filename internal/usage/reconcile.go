@@ -96,8 +96,7 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 		if !u.LastAt.IsZero() {
 			base.at = u.LastAt.UnixMilli()
 		}
-		key := cmp.Or(of.sessionKey, gateway.ListedKey(u.SessionKey, u.SessionID))
-		base.Run = Run{AgentID: u.AgentID, SessionKey: key, SessionID: u.SessionID}
+		base.Run = Run{AgentID: u.AgentID, SessionKey: cmp.Or(of.sessionKey, u.SessionKey), SessionID: u.SessionID}
 		base.attribute(trigger{asked: true, origin: string(Reconciled)})
 		if base.Source == SubAgent {
 			if base.TaskKey, base.JobID, err = commonPurpose(ctx, tx, u.SessionID); err != nil {

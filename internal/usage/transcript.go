@@ -33,7 +33,7 @@ func (r *reader) sync(ctx context.Context, row *gateway.Session, version int64) 
 	}
 	if read != nil {
 		runs, going, upTo, whole := runsOf(read, row, r.parents)
-		t.sessionKey, t.agentID, t.seq = gateway.ListedKey(row.Key, row.ID), row.AgentID, max(t.seq, upTo)
+		t.sessionKey, t.agentID, t.seq = row.Key, row.AgentID, max(t.seq, upTo)
 		if !row.Active && whole {
 			t.version = version
 		}
@@ -288,9 +288,8 @@ const resumeOrigin = "main_session_restart_recovery"
 // new message, such as a turn that resumes after a restart, inherits the previous run's
 // trigger. If rows before the run are missing, its trigger is unknown.
 func (s *parser) startRun(id string, seq int64, at time.Time, row *gateway.Session) {
-	key := gateway.ListedKey(row.Key, row.ID)
 	f := transcriptRun{
-		Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: key, SessionID: row.ID, StartedAt: at}, begin: seq,
+		Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: seq,
 	}
 	switch q := s.question; {
 	case q != nil && q.Origin == resumeOrigin && s.last != trigger{}:

@@ -305,17 +305,20 @@ func (k *check) jobs(t *testing.T) {
 	if _, err := k.ChangeJob(t.Context(), made.ID, gateway.JobChange{Enabled: &off}, "sha256:old"); !errors.Is(err, gateway.ErrJobChanged) {
 		t.Errorf("changed with an old revision: %v", err)
 	}
+	events, stop := k.Events(1000)
+	defer stop()
 	run, why, err := k.RunJob(t.Context(), made.ID)
 	if err != nil || run == "" || why != "" {
 		t.Fatalf("run %q, %q, %v", run, why, err)
 	}
+	var runs []gateway.JobRun
 	k.until(t, "the job's run", func() bool {
-		runs, _, err := k.JobRuns(t.Context(), gateway.JobRunsWanted{JobID: made.ID, Limit: 10})
-		if err != nil {
+		if runs, _, err = k.JobRuns(t.Context(), gateway.JobRunsWanted{JobID: made.ID, Limit: 10}); err != nil {
 			t.Fatal(err)
 		}
-		return len(runs) == 1 && runs[0].Status == "ok" && strings.HasPrefix(runs[0].SessionKey, "agent:cto:cron:"+made.ID)
+		return len(runs) == 1 && runs[0].Status == "ok"
 	})
+	k.jobSession(t, "agent:cto:cron:"+made.ID, runs[0].SessionKey, events)
 	if err := k.RemoveJob(t.Context(), made.ID); err != nil {
 		t.Error(err)
 	}
@@ -324,6 +327,47 @@ func (k *check) jobs(t *testing.T) {
 	}
 	if _, err := k.Job(t.Context(), made.ID); !errors.Is(err, gateway.ErrNoJob) {
 		t.Errorf("read after its removal: %v", err)
+	}
+}
+
+// jobSession checks that a job has one session in lists and events, that of its latest run, and that its messages can
+// be read by the key of that run as well.
+func (k *check) jobSession(t *testing.T, job, run string, events <-chan link.Event) {
+	all, err := k.ListSessions(t.Context(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]int{}
+	for _, s := range all.Rows {
+		if strings.HasPrefix(s.Key, job) {
+			keys[s.Key]++
+			keys[s.Key+":run:"+s.ID]++
+		}
+	}
+	if len(keys) != 2 || keys[job] != 1 || keys[run] != 1 {
+		t.Errorf("listed are %v, want %s with the transcript of %s", keys, job, run)
+	}
+	told := map[string]int{}
+	for len(events) > 0 {
+		if is := k.Content(<-events); is.Change != nil && strings.HasPrefix(is.Change.Key, job) {
+			told[is.Change.Key]++
+		}
+	}
+	if len(told) != 1 || told[job] < 2 {
+		t.Errorf("told of %v, want %s", told, job)
+	}
+	if s, ok, err := k.Session(t.Context(), job); !ok || err != nil || keys[job+":run:"+s.ID] != 1 {
+		t.Errorf("the session is %+v, %v", s, err)
+	}
+	for _, key := range []string{job, run} {
+		page, err := k.Turns(t.Context(), key, 10, 0)
+		if err != nil || len(page.Turns) < 2 {
+			t.Errorf("%s has %+v, %v", key, page, err)
+		}
+	}
+	older := job + ":run:" + k.run
+	if page, err := k.Turns(t.Context(), older, 10, 0); err != nil || len(page.Turns) > 0 {
+		t.Errorf("another run has %+v, %v", page, err)
 	}
 }
 

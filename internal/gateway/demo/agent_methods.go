@@ -150,7 +150,7 @@ func (r *Runtime) handleAbort(c call) (any, *Failure) {
 	if f := abortParams.read("chat.abort", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	ids, f := r.abort(c.conn, r.sessions[canonical(in.SessionKey)], in.RunID, false)
+	ids, f := r.abort(c.conn, r.find(in.SessionKey), in.RunID, false)
 	if f != nil {
 		return nil, f
 	}
@@ -164,7 +164,7 @@ func (r *Runtime) handleAbortSession(c call) (any, *Failure) {
 		return nil, f
 	}
 	out := object{"ok": true, "abortedRunId": nil, "status": "no-active-run"}
-	s := r.sessions[canonical(in.Key)]
+	s := r.find(in.Key)
 	ids, f := r.abort(c.conn, s, in.RunID, true)
 	if f != nil {
 		return nil, f

@@ -72,7 +72,7 @@ func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
 	}
 	s, created := r.sessionOf(key, a)
 	if j.SessionTarget == "isolated" {
-		s.cron, s.label = true, "Automation: "+j.Name
+		s.cron, s.label, s.ofJob = true, "Automation: "+j.Name, canonical("agent:"+a.ID+":cron:"+j.id)
 	}
 	timeout := time.Duration(0)
 	if j.Payload.TimeoutSeconds != nil {

@@ -44,7 +44,7 @@ func (r *Runtime) handleHistory(c call) (any, *Failure) {
 		"sessionKey": in.SessionKey, "messages": []object{}, "hasMore": false, "totalMessages": 0,
 		"pendingInputs": object{"items": []object{}, "total": 0},
 	}
-	s := r.sessions[canonical(in.SessionKey)]
+	s := r.find(in.SessionKey)
 	if s == nil {
 		return out, nil
 	}
@@ -57,7 +57,7 @@ func (r *Runtime) handleHistory(c call) (any, *Failure) {
 		}
 	}
 	out["sessionId"], out["messages"], out["totalMessages"] = s.id, rows, len(s.messages)
-	out["sessionInfo"] = r.row(s)
+	out["sessionInfo"] = r.row(s, canonical(in.SessionKey))
 	if from > 0 {
 		out["hasMore"], out["nextOffset"] = true, len(s.messages)-from
 	}
@@ -106,7 +106,7 @@ func (r *Runtime) handleMessage(c call) (any, *Failure) {
 	if f := checkRange("chat.message.get", "maxChars", in.MaxChars, 1, messageCharsMax); f != nil {
 		return nil, f
 	}
-	if s := r.sessions[canonical(in.SessionKey)]; s != nil {
+	if s := r.find(in.SessionKey); s != nil {
 		if i := slices.IndexFunc(s.messages, func(m message) bool { return m.id == in.MessageID && !m.hidden }); i >= 0 {
 			return object{"ok": true, "message": truncateTexts(s.json(s.messages[i], i+1), in.MaxChars)}, nil
 		}
@@ -180,7 +180,7 @@ func (r *Runtime) handleSessionsGet(c call) (any, *Failure) {
 		return nil, f
 	}
 	rows := []object{}
-	if s := r.sessions[canonical(in.Key)]; s != nil {
+	if s := r.find(in.Key); s != nil {
 		for i := max(0, len(s.messages)-max(1, in.Limit)); i < len(s.messages); i++ {
 			rows = append(rows, s.json(s.messages[i], i+1))
 		}

@@ -186,12 +186,12 @@ func (r *Runtime) handleSessions(c call) (any, *Failure) {
 	); f != nil {
 		return nil, f
 	}
-	all := r.latest("")
+	all := r.listed()
 	page := all[min(in.Offset, len(all)):]
 	page = page[:min(in.Limit, len(page))]
 	rows := []object{}
 	for _, s := range page {
-		row := r.row(s)
+		row := r.row(s, s.listedKey())
 		if in.IncludeLastMessage && len(s.messages) > 0 {
 			row["lastMessagePreview"] = s.preview()
 		}
@@ -215,11 +215,11 @@ func (r *Runtime) handleDescribe(c call) (any, *Failure) {
 	if f := p.read("sessions.describe", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	s := r.sessions[canonical(in.Key)]
+	s := r.find(in.Key)
 	if s == nil {
 		return object{"session": nil}, nil
 	}
-	row := r.row(s)
+	row := r.row(s, canonical(in.Key))
 	// The gateway omits these members here; sessions.list has them.
 	delete(row, "hasActiveRun")
 	delete(row, "activeRunIds")

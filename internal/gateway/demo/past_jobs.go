@@ -75,7 +75,7 @@ func (r *Runtime) seedJobRun(j *cronJob, h Job, due time.Time, back int) {
 		e.steps[0].Result, e.steps[0].Failed = h.Output, true
 	}
 	s := r.seedRun(key, "", at, e)
-	s.cron = true
+	s.cron, s.id = true, name
 	last := len(s.messages) - 1 // the answer
 	q := &run{
 		session: s, agent: s.agent, job: j, jobRun: strconv.FormatInt(due.UnixMilli(), 10), id: s.lastRun,

@@ -204,7 +204,7 @@ func (r *Runtime) emitMessage(s *session, m message, seq int) {
 
 // eventRow returns a session row in the form that events include.
 func (r *Runtime) eventRow(s *session) object {
-	row := r.row(s)
+	row := r.row(s, s.key)
 	if p := s.preview(); p != "" {
 		row["lastMessagePreview"] = p
 	}

@@ -16,13 +16,16 @@ type session struct {
 	label            string // title set by a user; may be empty
 	model            string // chosen for this session only; empty if none was
 	cron             bool   // created by a scheduled job
-	live             bool   // created by StartBackgroundWork
-	delivered        bool   // its task was reported as done
-	parent           string // key of the session that spawned it; empty if none did
-	messages         []message
-	context          int64 // tokens of the conversation so far
-	cached           int64 // how many of them are in the provider's cache
-	calledAt         int64 // last model call
+	// key under which lists have the latest run of a job. It is empty for the runs before the start of the demo, which
+	// are all listed: Wardroom has followed them.
+	ofJob     string
+	live      bool   // created by StartBackgroundWork
+	delivered bool   // its task was reported as done
+	parent    string // key of the session that spawned it; empty if none did
+	messages  []message
+	context   int64 // tokens of the conversation so far
+	cached    int64 // how many of them are in the provider's cache
+	calledAt  int64 // last model call
 
 	createdAt, updatedAt int64 // Unix milliseconds, like all times here
 	activeAt             int64
@@ -83,17 +86,47 @@ func canonical(key string) string { return strings.ToLower(key) }
 // The caller must hold r.mu.
 func (r *Runtime) sessionOf(key string, a Agent) (s *session, created bool) {
 	key = canonical(key)
-	if s = r.sessions[key]; s != nil {
+	if s = r.find(key); s != nil {
 		return s, false
 	}
-	id := uuid.New()
 	s = &session{
-		key: key, agentID: a.ID, agent: a, id: id.String(), context: baseContext,
+		key: key, agentID: a.ID, agent: a, id: uuid.NewString(), context: baseContext,
 		createdAt: r.now(), updatedAt: r.now(),
+	}
+	if _, id, ok := strings.Cut(key, ":run:"); ok {
+		s.id = id // as on the gateway, where a job's run names its transcript
 	}
 	r.sessions[key] = s
 	return s, true
 }
+
+// find returns a session by its own key or by the one in lists, or nil. The gateway forgets a run of a job that
+// succeeded when the next one begins; here, all can be read. The caller must hold r.mu.
+func (r *Runtime) find(key string) *session {
+	key = canonical(key)
+	if s := r.sessions[key]; s != nil {
+		return s
+	}
+	all := r.latest("")
+	if i := slices.IndexFunc(all, func(s *session) bool { return s.listedKey() == key }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// listed returns the sessions that lists have: of the runs of a job, only the latest. The caller must hold r.mu.
+func (r *Runtime) listed() []*session {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(r.latest(""), func(s *session) bool {
+		key := s.listedKey()
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
+}
+
+// listedKey returns the key of the session in lists.
+func (s *session) listedKey() string { return cmp.Or(s.ofJob, s.key) }
 
 // latest returns an agent's sessions, or all sessions if agentID is empty. The most
 // recently updated session comes first. The caller must hold r.mu.
@@ -196,8 +229,8 @@ func (s *session) json(m message, seq int) object {
 
 func content(text string) []object { return []object{{"type": "text", "text": text}} }
 
-// row returns a session in the form that sessions.list uses. The caller must hold r.mu.
-func (r *Runtime) row(s *session) object {
+// row returns a session in the form that sessions.list uses, under one of its keys. The caller must hold r.mu.
+func (r *Runtime) row(s *session, key string) object {
 	m := modelOf(s.agent)
 	class := "custom"
 	switch {
@@ -207,7 +240,7 @@ func (r *Runtime) row(s *session) object {
 		class = "dashboard"
 	}
 	row := object{
-		"key": s.key, "kind": "direct", "classification": class, "agentId": s.agentID, "displayName": s.name(),
+		"key": key, "kind": "direct", "classification": class, "agentId": s.agentID, "displayName": s.name(),
 		"createdAt": s.createdAt, "updatedAt": s.updatedAt, "archived": false, "sessionId": s.id,
 		"totalTokensFresh": s.last != nil, "modelProvider": m.provider, "model": m.id, "contextTokens": m.window,
 		"snapshotAt": r.now(),

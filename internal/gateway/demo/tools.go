@@ -20,7 +20,7 @@ func (r *Runtime) handleTools(c call) (any, *Failure) {
 	}).read("tools.effective", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	s := r.sessions[canonical(in.SessionKey)]
+	s := r.find(in.SessionKey)
 	if s == nil {
 		return nil, invalid("unknown session key %q", in.SessionKey)
 	}

@@ -4589,6 +4589,11 @@ export interface components {
         };
         ScheduleRun: {
             /**
+             * @description Cost of the run; null if it is unknown.
+             * @example 0.028314
+             */
+            cost_usd: string | null;
+            /**
              * Format: date-time
              * @example 2026-11-20T08:00:00.000Z
              */
@@ -4600,7 +4605,7 @@ export interface components {
             manual: boolean;
             /** @description Empty if unknown. */
             run_id: string;
-            /** @description The session of the run; empty if unknown. */
+            /** @description The session of the run, also as the id in /sessions/{id}; empty if unknown. */
             session_key: string;
             /**
              * Format: date-time
@@ -11032,7 +11037,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The session's ID in the archive. */
+                /** @description The session's ID in the archive, or the session_key of a job's run. */
                 id: string;
             };
             cookie?: never;
@@ -11074,7 +11079,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The session's ID in the archive. */
+                /** @description The session's ID in the archive, or the session_key of a job's run. */
                 id: string;
             };
             cookie?: never;

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { money, span } from '../app/format'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Clock } from '../ui/Clock'
@@ -9,7 +9,7 @@ import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer } from '../ui/Views'
 import { RunMark } from './JobTable'
 import type { Job, Run } from './job'
-import { runsQuery, sessionCostsQuery } from './queries'
+import { runsQuery } from './queries'
 
 const words = scheduleTexts
 
@@ -39,8 +39,6 @@ export function Runs({ job }: { job: Job }) {
 }
 
 function Row({ run }: { run: Run }) {
-  const costs = useQuery(sessionCostsQuery).data
-  const cost = run.session_key && costs?.groups.find(g => g.key === run.session_key)?.cost_usd
   const text = run.error || run.summary
   return (
     <>
@@ -49,7 +47,7 @@ function Row({ run }: { run: Run }) {
         <Clock at={run.started_at} />
         <span className="text-soft text-xs">
           {span(Date.parse(run.ended_at) - Date.parse(run.started_at))}
-          {cost && ` · ${money(cost)}`}
+          {run.cost_usd && ` · ${money(run.cost_usd)}`}
         </span>
         {run.manual && <Chip>{words.manual}</Chip>}
         {run.session_key && (

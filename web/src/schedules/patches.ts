@@ -29,6 +29,7 @@ const ids = (v: unknown): string[] => (Array.isArray(v) ? v.filter(id => typeof 
 function rereadLedger(cache: QueryClient, id: string): void {
   rereadSoon(cache, ['schedules', 'slots', id])
   rereadSoon(cache, ['schedules', 'runs', id])
+  rereadSoon(cache, ['schedules', 'last', id])
   rereadSoon(cache, ['schedules', 'day'])
 }
 
@@ -71,9 +72,16 @@ export const schedulePatches: readonly Patch[] = [
       rereadSoon(cache, jobsQuery.queryKey)
       rereadSoon(cache, ['schedules', 'one'])
       rereadSoon(cache, ['schedules', 'runs'])
+      rereadSoon(cache, ['schedules', 'last'])
     },
   },
-  { on: ['usage.grown', 'hello'], apply: (_, cache) => rereadSoon(cache, ['schedules', 'costs']) },
+  {
+    on: ['usage.grown', 'hello'],
+    apply: (_, cache) => {
+      rereadSoon(cache, ['schedules', 'costs'])
+      rereadSoon(cache, ['schedules', 'runs'])
+    },
+  },
   {
     // Changes during a disconnect are not sent again.
     on: ['hello'],

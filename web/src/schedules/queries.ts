@@ -90,7 +90,7 @@ export const runsQuery = (id: string) =>
 /** The latest run of a job, or null. */
 export const lastRunQuery = (id: string) =>
   queryOptions({
-    queryKey: ['schedules', 'runs', id, 'last'],
+    queryKey: ['schedules', 'last', id],
     queryFn: async ({ signal }): Promise<Run | null> => {
       const params = { path: { id }, query: { limit: 1 } }
       return (await takePage<Run>(api.GET('/api/v1/agentrt/jobs/{id}/runs', { params, signal }))).rows[0] ?? null
@@ -110,12 +110,6 @@ export const previewQuery = (expr: string, tz: string) =>
     enabled: expr.trim() !== '',
     placeholderData: was => was,
   })
-
-/** The cost of each session in the last 30 days. */
-export const sessionCostsQuery = queryOptions({
-  queryKey: ['schedules', 'costs', 'sessions'],
-  queryFn: ({ signal }) => take(api.GET('/api/v1/usage', { params: { query: { group: 'session' } }, signal })),
-})
 
 /** The cost of each job in the last 30 days. */
 export const costsQuery = queryOptions({

@@ -20,7 +20,7 @@ import { canonical } from './liveSessions'
 import { isSame, mainAgentOf, useOutbox } from './outbox'
 import { archivedQuery, oneQuery, saidQuery, versionsQuery } from './queries'
 import { ArchivedFacts, type Counted, LiveFacts, NewFacts } from './SessionHeader'
-import { isArchiveId } from './session'
+import { isArchiveId, isRunOfJob } from './session'
 import { stepsOf, turnsOf } from './steps'
 import { TranscriptView } from './TranscriptView'
 import type { Transcript } from './transcript'
@@ -36,11 +36,21 @@ type Agent = Schemas['Agent']
 /** The page of one session: the live transcript, or the archived one. */
 export function SessionPage() {
   const { key } = sessionRoute.useParams()
-  return isArchiveId(key) ? (
-    <ArchivedSession id={key} key={key} />
-  ) : (
-    <LiveSession key={canonical(key)} of={canonical(key)} />
-  )
+  if (isArchiveId(key)) return <ArchivedSession id={key} key={key} />
+  if (isRunOfJob(key)) return <RunOfJob key={key} of={key} />
+  return <LiveSession key={canonical(key)} of={canonical(key)} />
+}
+
+/** A run of a job. The runtime has only the job's latest run and those that failed; the archive should have all. */
+function RunOfJob({ of: key }: { of: string }) {
+  const archived = useQuery(archivedQuery(key))
+  const is = archived.data
+  // Until the run is archived, the job's session has it.
+  if (is?.present && is.coverage === 'none') return <LiveSession of={canonical(is.key)} />
+  if (is) return <ArchivedSession id={is.id} />
+  if (archived.error === null) return <Skeleton label={`${texts.ui.loading} ${words.what}`} />
+  if (asProblem(archived.error).status === 404) return <LiveSession of={canonical(key)} />
+  return <Failed again={() => void archived.refetch()} error={archived.error} />
 }
 
 /** The open step, which is a search parameter. */

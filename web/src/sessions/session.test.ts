@@ -6,6 +6,7 @@ import {
   byDay,
   fits,
   isArchiveId,
+  isRunOfJob,
   lastWords,
   nameOf,
   needsLabel,
@@ -171,6 +172,8 @@ describe('a session', () => {
   it('of the archive has another kind of name', () => {
     expect(isArchiveId('0199f0a2-1c3d-7000-8000-00aa00bb00cc')).toBe(true)
     expect(isArchiveId('agent:cto:subagent:0199f0a2-1c3d-7000-8000-00aa00bb00cc')).toBe(false)
+    expect(isRunOfJob('agent:cto:cron:b1:run:0199f0a2-1c3d-7000-8000-00aa00bb00cc')).toBe(true)
+    expect(isRunOfJob('agent:cto:cron:b1')).toBe(false)
   })
 })
 

@@ -14,6 +14,9 @@ export type Archived = Schemas['ArchiveD']
 /** Returns whether the name is an archive ID rather than a session key. */
 export const isArchiveId = (name: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(name)
 
+/** Returns whether the key is that of one run of a job rather than that of the job's session. */
+export const isRunOfJob = (key: string): boolean => /^agent:[^:]+:cron:[^:]+:run:[^:]+$/i.test(key)
+
 /** Returns the task, job, and standup in a session key. The usage ledger parses keys the same way. */
 export function partsOf(key: string): { task?: string; job?: string; standup?: string } {
   const task = /^agent:[^:]+:task:([a-z][a-z0-9]*-\d+)(?::|$)/i.exec(key)?.[1]

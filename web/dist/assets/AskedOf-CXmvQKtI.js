@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{n as e,t}from"./QuestionCard-BoeRo81J.js";import{Fi as n,ji as r}from"./index-EAXLhBZ8.js";var i=n({AskedOf:()=>o}),a=r();function o({item:n,onDone:r}){let i=n.kind===`question`?t:e;return(0,a.jsx)(i,{id:n.subject.id,...r?{onDone:r}:{}})}export{i as n,o as t};

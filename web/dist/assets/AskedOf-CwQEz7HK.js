@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{n as e,t}from"./QuestionCard-UIASYt5X.js";import{Ai as n,Pi as r}from"./index-DNgxqpfh.js";var i=r({AskedOf:()=>o}),a=n();function o({item:n,onDone:r}){let i=n.kind===`question`?t:e;return(0,a.jsx)(i,{id:n.subject.id,...r?{onDone:r}:{}})}export{i as n,o as t};

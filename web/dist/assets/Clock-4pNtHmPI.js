@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ai as e,Ht as t,Rt as n,ji as r,yt as i}from"./index-EAXLhBZ8.js";var a=r();function o({at:r,zone:o,children:s,className:c}){let l=e();return(0,a.jsx)(`time`,{className:c,dateTime:r,onPointerEnter:e=>{let t=l.getQueryData(i.queryKey);e.currentTarget.title=n(r,o??t?.timezone)},children:s??t(r)})}export{o as t};

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Ai as e,Ht as t,Rt as n,ki as r,yt as i}from"./index-DNgxqpfh.js";var a=e();function o({at:e,zone:o,children:s,className:c}){let l=r();return(0,a.jsx)(`time`,{className:c,dateTime:e,onPointerEnter:t=>{let r=l.getQueryData(i.queryKey);t.currentTarget.title=n(e,o??r?.timezone)},children:s??t(e)})}export{o as t};

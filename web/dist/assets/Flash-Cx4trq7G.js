@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Ai as e,Fi as t,Mi as n}from"./index-DNgxqpfh.js";var r=t(n(),1),i=e();function a({of:e,className:t=``,children:n}){let[a,o]=(0,r.useState)(e),[s,c]=(0,r.useState)(0);return a!==e&&(o(e),(a??null)!==null&&(e??null)!==null&&c(s+1)),(0,i.jsx)(`span`,{className:`inline-flex min-w-0 rounded-sm tabular-nums ${s>0?`flash`:``} ${t}`,children:n},s)}export{a as t};

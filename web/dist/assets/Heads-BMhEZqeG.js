@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Ai as e}from"./index-DNgxqpfh.js";var t=e();function n({of:e,grid:n,icons:r=!0,numbers:i=0}){return(0,t.jsx)(`p`,{"aria-hidden":`true`,className:`${n} pb-1 text-soft text-xs max-sm:hidden`,children:e.map((n,a)=>(0,t.jsx)(`span`,{className:`${r&&a===0?`col-span-2`:``} ${a>=e.length-i?`text-right`:``}`,children:n},n))})}export{n as t};

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Ai as e}from"./index-DNgxqpfh.js";var t=e(),n=/(\b[A-Z]+-\d+\b)/,r=({children:e})=>e.split(n).map((e,n)=>n%2==0?e:(0,t.jsx)(`span`,{className:`whitespace-nowrap`,children:e},n));export{r as t};

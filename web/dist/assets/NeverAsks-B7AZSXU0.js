@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{di as e,ji as t}from"./index-EAXLhBZ8.js";import{t as n}from"./approvals-HYs6nGo2.js";import{n as r}from"./queries-DDMFNN4K.js";var i=t();function a(){let t=e(r).data;return t?.mode!==`full`||t.agents.some(e=>e.asks)?null:(0,i.jsxs)(`p`,{className:`my-2 rounded-md bg-attention-tint px-3 py-2 text-attention`,children:[n.neverAsks,`. `,n.toAsk,` `,(0,i.jsx)(`code`,{className:`wrap-anywhere`,children:t.setting})]})}export{a as t};

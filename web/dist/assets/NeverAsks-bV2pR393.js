@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Ai as e,ui as t}from"./index-DNgxqpfh.js";import{t as n}from"./approvals-HYs6nGo2.js";import{n as r}from"./queries-BguWHUb1.js";var i=e();function a(){let e=t(r).data;return e?.mode!==`full`||e.agents.some(e=>e.asks)?null:(0,i.jsxs)(`p`,{className:`my-2 rounded-md bg-attention-tint px-3 py-2 text-attention`,children:[n.neverAsks,`. `,n.toAsk,` `,(0,i.jsx)(`code`,{className:`wrap-anywhere`,children:e.setting})]})}export{a as t};

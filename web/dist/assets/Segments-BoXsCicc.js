@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Ai as e,wt as t}from"./index-DNgxqpfh.js";var n=e();function r({label:e,choices:r,value:i,onChange:a}){return(0,n.jsxs)(`fieldset`,{className:`flex rounded-md border border-line-strong`,children:[(0,n.jsx)(`legend`,{className:`sr-only`,children:e}),r.map(e=>(0,n.jsx)(`button`,{"aria-pressed":e.value===i,className:t(`quiet`,`h-[calc(2rem-2px)]! pointer-coarse:h-[calc(2.5rem-2px)]! px-2! ${e.value===i?`bg-accent-tint text-accent! font-medium`:``}`),onClick:()=>a(e.value),type:`button`,children:e.label},e.value))]})}export{r as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ai as e,Ii as t,Ni as n,Zn as r,di as i,ji as a,ri as o}from"./index-EAXLhBZ8.js";import{t as s}from"./Doctor-CyaJVa59.js";import{i as c}from"./queries-CvXo_a4t.js";import{l}from"./actions-C4ZH5g8c.js";var u=t(n(),1),d=a();function f(){let t=e();(0,u.useState)(()=>t.removeQueries({queryKey:c.queryKey}));let n=i(r.gateway).data;return(0,d.jsxs)(d.Fragment,{children:[n&&(0,d.jsx)(s,{state:n}),(0,d.jsx)(o,{className:`text-accent hover:underline`,to:`/settings/gateway`,children:l.gatewaySettings})]})}export{f as TestConnection};

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Ai as e,Fi as t,Mi as n,Xn as r,ki as i,ni as a,ui as o}from"./index-DNgxqpfh.js";import{t as s}from"./Doctor-BnBc1o-h.js";import{i as c}from"./queries-CMvVzx6m.js";import{l}from"./actions-Dd_DcJwh.js";var u=t(n(),1),d=e();function f(){let e=i();(0,u.useState)(()=>e.removeQueries({queryKey:c.queryKey}));let t=o(r.gateway).data;return(0,d.jsxs)(d.Fragment,{children:[t&&(0,d.jsx)(s,{state:t}),(0,d.jsx)(a,{className:`text-accent hover:underline`,to:`/settings/gateway`,children:l.gatewaySettings})]})}export{f as TestConnection};

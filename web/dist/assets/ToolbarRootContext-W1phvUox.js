@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{qn as e}from"./inertValue-TbwFiO4u.js";import{Fi as t,Mi as n}from"./index-DNgxqpfh.js";var r=t(n(),1),i=r.createContext(void 0);function a(t){let n=r.useContext(i);if(n===void 0&&!t)throw Error(e(69));return n}export{a as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{qn as e}from"./inertValue-O1UrbSfI.js";import{Ii as t,Ni as n}from"./index-EAXLhBZ8.js";var r=t(n(),1),i=r.createContext(void 0);function a(t){let n=r.useContext(i);if(n===void 0&&!t)throw Error(e(69));return n}export{a as t};

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Ai as e,ui as t}from"./index-DNgxqpfh.js";import{n,t as r}from"./QuestionCard-UIASYt5X.js";import{i}from"./queries-BguWHUb1.js";var a=e();function o({about:e}){let o=t(i(e)).data;return!o||o.approvals.length+o.questions.length===0?null:(0,a.jsxs)(`div`,{className:`flex flex-col gap-2`,children:[o.approvals.map(e=>(0,a.jsx)(n,{id:e.id},e.id)),o.questions.map(e=>(0,a.jsx)(r,{id:e.id},e.id))]})}export{o as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{di as e,ji as t}from"./index-EAXLhBZ8.js";import{n,t as r}from"./QuestionCard-BoeRo81J.js";import{i}from"./queries-DDMFNN4K.js";var a=t();function o({about:t}){let o=e(i(t)).data;return!o||o.approvals.length+o.questions.length===0?null:(0,a.jsxs)(`div`,{className:`flex flex-col gap-2`,children:[o.approvals.map(e=>(0,a.jsx)(n,{id:e.id},e.id)),o.questions.map(e=>(0,a.jsx)(r,{id:e.id},e.id))]})}export{o as t};

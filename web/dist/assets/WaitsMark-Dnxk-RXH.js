@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{n as e,r as t}from"./useWaiting-DDL-l3Zt.js";import{t as n}from"./approvals-HYs6nGo2.js";import{$ as r,Ai as i,Er as a}from"./index-DNgxqpfh.js";var o=i();function s({agent:i,children:s}){let c=e().get(i),l=t().has(i);return!c&&!l?s:(0,o.jsx)(a,{className:`hover:underline`,href:`/inbox?kind=${c?.kind??`loop`}`,children:(0,o.jsx)(r,{icon:c?`clock`:`reload`,tone:c?`attention`:`danger`,children:c?n.waitsFor[c.kind]:n.repeating})})}export{s as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{n as e,r as t}from"./useWaiting-CrZk0tfJ.js";import{t as n}from"./approvals-HYs6nGo2.js";import{$ as r,Dr as i,ji as a}from"./index-EAXLhBZ8.js";var o=a();function s({agent:a,children:s}){let c=e().get(a),l=t().has(a);return!c&&!l?s:(0,o.jsx)(i,{className:`hover:underline`,href:`/inbox?kind=${c?.kind??`loop`}`,children:(0,o.jsx)(r,{icon:c?`clock`:`reload`,tone:c?`attention`:`danger`,children:c?n.waitsFor[c.kind]:n.repeating})})}export{s as t};

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{kr as e}from"./index-DNgxqpfh.js";var t=[`backlog`,`todo`,`in_progress`,`review`];async function n(n,r){let i={...n,status:t,limit:1,total:!0},{response:a}=await e.GET(`/api/v1/tasks`,{params:{query:i},signal:r}),o=Number(a.headers.get(`X-Total-Count`)??NaN);return Number.isNaN(o)?null:o}export{n as t};

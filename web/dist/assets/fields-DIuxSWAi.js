@@ -1,3 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{at as e}from"./index-EAXLhBZ8.js";var t=`T23:59:59.999Z`,n=(n,r)=>n.endsWith(t)?n.slice(0,10):e(Date.parse(n),r??`UTC`);function r(e){if(e===``)return null;let n=Number(e.slice(0,4));return n>=2e3&&n<=9999?e+t:void 0}var i=e=>[...new Set(e.split(`,`).map(e=>e.trim()))].filter(Boolean),a=e=>[...new Set(e.split(`
-`).map(e=>e.trim()))].filter(Boolean);export{i,n,a as r,r as t};

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Xn as e,jt as t,ui as n}from"./index-DNgxqpfh.js";function r(e){if(!e)return{runs:null,jobs:null,ever:null};let n=t.app.live.gateway[e.state]??e.state,r=t=>e.state===`missing_scopes`&&e.scopes_missing.some(e=>t.test(e)),i=![`connected`,`connecting`,`slow`,`missing_scopes`].includes(e.state);return{runs:i||r(/\.(read|write)$/)?n:null,jobs:i||r(/\.(read|write|admin)$/)?n:null,ever:e.state===`not_configured`?n:null}}var i=()=>r(n(e.gateway).data);export{i as n,r as t};

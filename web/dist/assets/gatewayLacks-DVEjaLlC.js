@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Zn as e,di as t,jt as n}from"./index-EAXLhBZ8.js";function r(e){if(!e)return{runs:null,jobs:null,ever:null};let t=n.app.live.gateway[e.state]??e.state,r=t=>e.state===`missing_scopes`&&e.scopes_missing.some(e=>t.test(e)),i=![`connected`,`connecting`,`slow`,`missing_scopes`].includes(e.state);return{runs:i||r(/\.(read|write)$/)?t:null,jobs:i||r(/\.(read|write|admin)$/)?t:null,ever:e.state===`not_configured`?t:null}}var i=()=>r(t(e.gateway).data);export{i as n,r as t};

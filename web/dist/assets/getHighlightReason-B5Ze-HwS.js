@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{$t as e,Xt as t,tn as n}from"./inertValue-O1UrbSfI.js";function r(r){return r==null?e:r.type.startsWith(`key`)?t:r.type.startsWith(`mouse`)||r.type.startsWith(`pointer`)?n:e}export{r as t};

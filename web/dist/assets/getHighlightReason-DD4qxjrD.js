@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{$t as e,Xt as t,tn as n}from"./inertValue-TbwFiO4u.js";function r(r){return r==null?e:r.type.startsWith(`key`)?t:r.type.startsWith(`mouse`)||r.type.startsWith(`pointer`)?n:e}export{r as t};

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Nr as e,kr as t,li as n}from"./index-DNgxqpfh.js";var r=n({queryKey:[`usage`,`limits`],queryFn:({signal:n})=>e(t.GET(`/api/v1/limits`,{signal:n})),staleTime:0}),i=r=>n({queryKey:[`usage`,`limits`,`preview`,r],queryFn:({signal:n})=>e(t.POST(`/api/v1/limits/preview`,{body:r,signal:n})),enabled:Number(r.amount)>0&&r.scope===`all`==(r.scope_id===``),retry:!1});export{i as n,r as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ar as e,Pr as t,ui as n}from"./index-EAXLhBZ8.js";var r=n({queryKey:[`usage`,`limits`],queryFn:({signal:n})=>t(e.GET(`/api/v1/limits`,{signal:n})),staleTime:0}),i=r=>n({queryKey:[`usage`,`limits`,`preview`,r],queryFn:({signal:n})=>t(e.POST(`/api/v1/limits/preview`,{body:r,signal:n})),enabled:Number(r.amount)>0&&r.scope===`all`==(r.scope_id===``),retry:!1});export{i as n,r as t};

@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Fi as e,Mi as t}from"./index-DNgxqpfh.js";var n=e(t(),1);function r(){let[e]=(0,n.useState)(()=>location.hash.slice(1));return(0,n.useEffect)(()=>{location.hash&&history.replaceState(history.state,``,location.pathname)},[]),e}export{r as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ii as e,Ni as t}from"./index-EAXLhBZ8.js";var n=e(t(),1);function r(){let[e]=(0,n.useState)(()=>location.hash.slice(1));return(0,n.useEffect)(()=>{location.hash&&history.replaceState(history.state,``,location.pathname)},[]),e}export{r as t};

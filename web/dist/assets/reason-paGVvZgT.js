@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{t as e}from"./headline-CVceyZ4F.js";import{t}from"./localTimes-JkQcbQM3.js";import{Tr as n}from"./index-DNgxqpfh.js";function r({detail:n,title:r,last_at:i}){let[,a]=/: (.+)$/.exec(r)??[],o=e(n??null,a),s=a?o?.indexOf(`: ${a}`)??-1:-1,c=o&&s>0?`${o.slice(0,s)}.`:o;return c===null||c===r?null:t(c,i)}function i({kind:e,detail:r,last_at:i,state:a}){let o=t(r,i),s=n[e].failure&&a!==`resolved`?/\n\s*\n/.exec(o):null;return s?[o.slice(0,s.index),o.slice(s.index).trim()]:[``,o]}export{r as n,i as t};

@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ii as e,Ni as t}from"./index-EAXLhBZ8.js";var n=e(t(),1);function r(){let[e,t]=(0,n.useState)(0);return(0,n.useEffect)(()=>{if(e<=0)return;let n=setTimeout(()=>t(e-1),1e3);return()=>clearTimeout(n)},[e]),[e,t]}export{r as t};

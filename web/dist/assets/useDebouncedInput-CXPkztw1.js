@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ii as e,Ni as t}from"./index-EAXLhBZ8.js";var n=e(t(),1),r=250;function i(e,t){let[i,a]=(0,n.useState)(e),o=(0,n.useRef)(null),s=(0,n.useRef)(e);return(0,n.useEffect)(()=>{e!==s.current&&(s.current=e,a(e))},[e]),(0,n.useEffect)(()=>()=>o.current?clearTimeout(o.current):void 0,[]),[i,e=>{a(e),o.current&&clearTimeout(o.current),o.current=setTimeout(()=>{s.current=e.trim(),t(e.trim()||void 0)},r)}]}export{i as t};

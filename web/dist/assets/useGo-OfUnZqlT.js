@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Fi as e,Mi as t,ri as n}from"./index-DNgxqpfh.js";var r=e(t(),1);function i(e){let t=n({from:e});return(0,r.useCallback)((e,n=!1)=>void t({search:t=>({...t,...e}),replace:n}),[t])}export{i as t};

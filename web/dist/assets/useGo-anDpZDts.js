@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Ii as e,Ni as t,ii as n}from"./index-EAXLhBZ8.js";var r=e(t(),1);function i(e){let t=n({from:e});return(0,r.useCallback)((e,n=!1)=>void t({search:t=>({...t,...e}),replace:n}),[t])}export{i as t};

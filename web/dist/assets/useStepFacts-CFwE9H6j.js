@@ -1,0 +1,2 @@
+//# allFunctionsCalledOnLoad
+import{Xn as e,Zr as t,ui as n}from"./index-DNgxqpfh.js";import{i as r,s as i}from"./queries-CMvVzx6m.js";var a=e=>e?t(e).message:void 0;function o(){let t=n(e.gateway),o=n(e.agents),s=n({...r,enabled:!1}).data,c=t.data!==void 0&&t.data.connected_at!==null,l=n({...i,enabled:c});return{gateway:t.data,exam:s,agents:o.data,jobs:l.data?.rows,failed:{gateway:a(t.error),agents:a(o.error),jobs:a(l.error)},settled:!t.isLoading&&!o.isLoading&&!l.isLoading}}export{o as t};

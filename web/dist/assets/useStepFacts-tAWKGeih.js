@@ -1,2 +1,0 @@
-//# allFunctionsCalledOnLoad
-import{Qr as e,Zn as t,di as n}from"./index-EAXLhBZ8.js";import{i as r,s as i}from"./queries-CvXo_a4t.js";var a=t=>t?e(t).message:void 0;function o(){let e=n(t.gateway),o=n(t.agents),s=n({...r,enabled:!1}).data,c=e.data!==void 0&&e.data.connected_at!==null,l=n({...i,enabled:c});return{gateway:e.data,exam:s,agents:o.data,jobs:l.data?.rows,failed:{gateway:a(e.error),agents:a(o.error),jobs:a(l.error)},settled:!e.isLoading&&!o.isLoading&&!l.isLoading}}export{o as t};
