@@ -101,7 +101,7 @@ gateway: # installs the real gateway in a cache, unless it is there
 	@test/realgateway/install.sh >/dev/null
 
 journey: gateway ## test the built binary with a real agent gateway (installs it once, about 860 MB)
-	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -parallel 2 ./test/realgateway
+	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 120m -v -parallel 2 ./test/realgateway
 
 journey-short: gateway # a standup and a dispatch
 	test/go.sh -short -tags journey -- ./test/realgateway
